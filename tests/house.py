@@ -34,7 +34,7 @@ CHECKS = {
 MOST = {
     "public names": 90,
     "public names at the top": 62,
-    "result classes": 19,
+    "result classes": 18,
     "modules": 195,
     "lines of Python": 37_500,
     "type tests": 0,

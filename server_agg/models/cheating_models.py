@@ -16,7 +16,7 @@ Two designs or more, given at random, with different ratios p11/(1 − p00) (see
 δ by the form of the curves alone, and is refused.
 
 Rules
-1. The estimate is the maximum of ℓ = Σ w log P(answer) by damped Fisher scoring from several starts.
+1. The estimate is the maximum of ℓ = Σ w log P(answer) by Fisher scoring within a trust region from two starts.
 2. The covariance is from the expected information, Σ ∇λ∇λᵀ/(λ(1 − λ)); with weights, clusters or strata the survey's.
 3. If nobody seems to cheat, t runs to 1 and there is no maximum inside: `Separation` says so.
 4. The two models fit equally well without covariates: the data do not say who cheats.
@@ -26,7 +26,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -39,6 +38,7 @@ from server_agg.errors import NotIdentified, Separation
 from server_agg.estimates.numerics import turning_point
 from server_agg.models.columns import checked_rank, named_covariates
 from server_agg.models.fits import INTERCEPT, Fit
+from server_agg.models.fitting import uphill
 from server_agg.models.outcome import sigmoid
 from server_agg.sampling.sample import Sample
 from server_agg.sampling.values import distinct_designs
@@ -52,7 +52,6 @@ CHEATERS = {
     "carriers": "prevalence; share of honest carriers",
 }
 HONEST = "honest ~ "
-LONGEST = 200
 
 
 class Group(NamedTuple):
@@ -165,27 +164,6 @@ def maximum(groups: Sequence[Group], linear: Sequence[Fraction] | None) -> tuple
 # ---- covariates --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, eq=False, kw_only=True)
-class CheatingFit(Fit):
-    """A fitted model; the names of δ begin with "honest ~ "."""
-
-    scale_words = " (log odds)"
-    cheaters: str
-    prevalence: float  # means over the records
-    honesty: float
-
-    def remarks(self) -> list[str]:
-        """What the two parts are about."""
-        told = f"means over the records: {100 * self.prevalence:.1f} % and {100 * self.honesty:.1f} %"
-        return [f"cheaters: {self.cheaters} ({CHEATERS[self.cheaters]}); {told}"]
-
-    def extras(self) -> dict[str, object]:
-        """The model in plain values."""
-        return super().extras() | {
-            "cheaters": self.cheaters, "prevalence": self.prevalence, "honesty": self.honesty
-        }  # fmt: skip
-
-
 class Rates:
     """λ of every record and its gradient in (β, δ)."""
 
@@ -221,8 +199,10 @@ def fit_cheating(
     weights: Any = None,
     clusters: Any = None,
     strata: Any = None,
-) -> CheatingFit:
+) -> Fit:
     """Prevalence and honesty as functions of covariates, from answers by two designs or more (one for each record).
+
+    The names of δ begin with "honest ~ "; `prevalence` and `honesty` of the fit are means over the records.
 
     >>> from rrcollect import Design
     >>> first, second = Design("0.9", "0.7"), Design("0.4", "0.7")
@@ -270,41 +250,35 @@ def fit_cheating(
         spread = spread @ sample.covariance(scores) @ spread
     labels = [INTERCEPT, *columns, HONEST + INTERCEPT, *(HONEST + name for name in others)]
     kind, share = "expected" if sample is None else "survey", w / w.sum()
-    return CheatingFit(
-        "Cheating", n, tuple(labels), theta, {kind: spread}, kind,
-        math.inf if sample is None else float(sample.df), level,
-        cheaters=cheaters, prevalence=float(share @ s), honesty=float(share @ t),
+    prevalence, honesty = float(share @ s), float(share @ t)
+    means = f"means over the records: {100 * prevalence:.1f} % and {100 * honesty:.1f} %"
+    return Fit(
+        "Cheating", n, tuple(labels), theta, {kind: lambda: spread}, kind,
+        math.inf if sample is None else float(sample.df), level, scale_words=" (log odds)",
+        told=(f"cheaters: {cheaters} ({CHEATERS[cheaters]}); {means}",),
+        facts={"cheaters": cheaters, "prevalence": prevalence, "honesty": honesty},
     )  # fmt: skip
 
 
 def _maximum(rates: Rates, answers: Any, w: Floats) -> tuple[Floats, float]:
-    """The best of a few climbs by damped Fisher scoring."""
+    """The best of two climbs by Fisher scoring within a trust region."""
 
     def level(theta: Floats) -> float:
         rate, _ = rates.at(theta)
         return float(w @ np.where(answers == 1, np.log(rate), np.log1p(-rate)))
 
-    k, size = rates.x.shape[1], rates.x.shape[1] + rates.z.shape[1]
-    best, top = np.zeros(size), -math.inf
+    def gradient(theta: Floats) -> Floats:
+        rate, slope = rates.at(theta)
+        return np.asarray(slope.T @ (w * (answers - rate) / (rate * (1 - rate))), np.float64)
+
+    def information(theta: Floats) -> Floats:
+        rate, slope = rates.at(theta)
+        return np.asarray((slope * (w / (rate * (1 - rate)))[:, None]).T @ slope, np.float64)
+
+    k, ends = rates.x.shape[1], []
     for prevalence in (-2.0, 0.0):
-        theta = np.zeros(size)
-        theta[0], theta[k] = prevalence, 1.5
-        here, damping = level(theta), 1e-4
-        for _ in range(LONGEST):
-            rate, slope = rates.at(theta)
-            weight = w / (rate * (1 - rate))
-            gradient = slope.T @ (weight * (answers - rate))
-            information = (slope * weight[:, None]).T @ slope
-            step = np.linalg.solve(information + damping * np.diag(np.diag(information) + 1e-9), gradient)
-            there = level(theta + step)
-            if there >= here:
-                theta, gain, here, damping = theta + step, there - here, there, damping / 8
-                if gain < 1e-13 * max(1.0, abs(here)) and float(step @ gradient) < 1e-14:
-                    break
-            else:
-                damping = max(8 * damping, 1e-8)
-                if damping > 1e12:
-                    break
-        if here > top:
-            best, top = theta, here
-    return best, top
+        start = np.zeros(k + rates.z.shape[1])
+        start[0], start[k] = prevalence, 1.5
+        ends.append(uphill(level, gradient, information, start)[0])
+    best = max(ends, key=level)
+    return best, level(best)

@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,10 +21,10 @@ from rrcollect.errors import ParameterError
 from server_agg.estimates.interval import ANYWHERE
 from server_agg.estimates.methods import checked_method, wald_interval
 from server_agg.estimates.numerics import chi_squared_tail, scipy_special, t_tail
+from server_agg.results.findings import plain_facts
 from server_agg.results.interval import Interval, exact_level
 from server_agg.results.result import Result
 from server_agg.results.row import Row, Scale, Test
-from server_agg.results.tables import Table
 
 if TYPE_CHECKING:
     from typing import Self
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
 
 INTERCEPT = "Intercept"
 WIDTH = 78
+ODDS = ("odds_ratio", "odds_ratio_low", "odds_ratio_high")
 
 
 def chi_squared(hypothesis: str, method: str, statistic: float, df: int) -> Test:
@@ -61,8 +63,9 @@ def wald_bar(
 class Fit(Result):
     """A fitted model: `fit["age"]` is the row of a coefficient, `coefficients[j]` belongs to `names[j]`.
 
-    `covariances` are by the name of how they were made, `kind` is the one in use (`using` changes it); `assumption` is
-    what the bars rest on, in words.
+    `covariances` make them by the name of how they are made, `kind` is the one in use (`using` changes it);
+    `assumption` is what the bars rest on, in words.  What a model adds has its name: `fit.sigma` of a random intercept,
+    `fit.honesty` where people cheat (see `Findings`).
     """
 
     first, together = "", "each for itself"
@@ -70,7 +73,7 @@ class Fit(Result):
     records: int
     names: tuple[str, ...]
     coefficients: Floats
-    covariances: Mapping[str, Floats]
+    covariances: Mapping[str, Callable[[], Floats]]  # of γ, where β = `basis`·γ
     kind: str
     survey_df: float = math.inf  # of the survey's errors
     log_likelihood: float | None = None
@@ -78,9 +81,14 @@ class Fit(Result):
     assumption: str = ""
     checks: tuple[Test, ...] = ()
     outcome: str = "answer"
+    told: tuple[str, ...] = ()  # sentences of its own
+    facts: Mapping[str, Any] = field(default_factory=dict)
+    scale_words: str = ""  # of the coefficients
+    basis: Floats | None = None  # of the covariances, so that units and correlations of covariates cost no digits
+    profile: Callable[[int, NumberLike], Interval[float | None]] | None = None  # bars, where there are any
+    odds: bool = False  # coefficients are log odds, and their ratios are shown
 
     target = "coefficients"
-    scale_words = ""  # of the coefficients
 
     # ---- errors, tests, bars ----------------------------------------------------------------------------------
 
@@ -88,22 +96,28 @@ class Fit(Result):
         """The same fit with another covariance."""
         if covariance not in self.covariances:
             raise ParameterError("covariance", covariance, f"one of {', '.join(self.covariances)}")
-        return replace(self, kind=covariance)
+        found = replace(self, kind=covariance)
+        _ = found._spread  # refused here, not later
+        return found
 
     @property
     def df(self) -> float:
         """Degrees of freedom of the standard errors: the survey's, or infinitely many."""
         return self.survey_df if self.kind == "survey" else math.inf
 
+    @cached_property
+    def _spread(self) -> Floats:
+        return self.covariances[self.kind]()
+
     @property
     def covariance(self) -> Floats:
         """The covariance matrix of the coefficients."""
-        return self.covariances[self.kind]
+        return self._spread if self.basis is None else self.basis @ self._spread @ self.basis.T
 
     def deviations(self, rows: Floats) -> Floats:
-        """The standard errors of the linear combinations rowᵀβ."""
-        found: Floats = np.sqrt(np.einsum("ij,jk,ik->i", rows, self.covariance, rows))
-        return found
+        """The standard errors of the linear combinations rowᵀβ, computed without cancellation."""
+        ways = rows if self.basis is None else rows @ self.basis
+        return np.asarray(np.sqrt(np.einsum("ij,jk,ik->i", ways, self._spread, ways)), np.float64)
 
     @property
     def standard_errors(self) -> Floats:
@@ -121,30 +135,27 @@ class Fit(Result):
         """The coefficients, with z (or t) and, where they are log odds, odds ratios."""
         errors, kept = self.standard_errors, Scale(axis=f"coefficient{self.scale_words}")
         found = []
-        for place, (name, value, error) in enumerate(zip(self.names, self.coefficients, errors, strict=True)):
-            extras = {"statistic": float(value / error) if error else None, **self._more(place)}
-            bar = self._bar(place, float(value), float(error))
-            p = tested(float(value), float(error), self.df)
-            found.append(Row(name, self.records, float(value), float(error), bar, p, None, kept, extras))
+        for place, (name, value, error) in enumerate(
+            zip(self.names, self.coefficients.tolist(), errors.tolist(), strict=True)
+        ):
+            extras = {"statistic": value / error if error else None}
+            bar, p = self._bar(place, value, error), tested(value, error, self.df)
+            if self.odds:
+                extras |= zip(ODDS, map(_odds, (value, *bar(0.95, None))), strict=True)
+            found.append(Row(name, self.records, value, error, bar, p, None, kept, extras))
         return tuple(found)
 
-    def _bar(self, place: int, value: float, error: float) -> Any:
-        told, df = f"coefficient of {self.names[place]}", self.df
+    def _bar(self, place: int, value: float, error: float) -> Callable[[NumberLike, str | None], Interval[Any]]:
+        usual = wald_bar(value, error, f"coefficient of {self.names[place]}", df=self.df)
 
         def bar(level: NumberLike, method: str | None) -> Interval[Any]:
-            name = checked_method("coefficient", method or "wald").name
-            if name == "profile":
-                return self._profile(place, level)
-            return wald_interval(value, error, level, told, freedom=df)
+            if method != "profile":
+                return usual(level, method)
+            if self.profile is None:
+                raise ParameterError("method", "profile", "'wald': this model has no profile bars")
+            return self.profile(place, level)
 
         return bar
-
-    def _profile(self, place: int, level: NumberLike) -> Interval[float | None]:
-        raise ParameterError("method", "profile", "'wald': this model has no profile bars")
-
-    def _more(self, place: int) -> dict[str, object]:
-        """More entries of a coefficient."""
-        return {}
 
     def wald_test(self, *names: str) -> Test:
         """That all the named coefficients are 0."""
@@ -163,7 +174,7 @@ class Fit(Result):
 
     # ---- shown ------------------------------------------------------------------------------------------------
 
-    def facts(self) -> list[tuple[str, str]]:
+    def heading(self) -> list[tuple[str, str]]:
         """What stands above the coefficients."""
         found = [("Dep. Variable:", self.outcome), ("No. Observations:", str(self.records)), ("Model:", self.title)]
         found += [("Covariance Type:", self.kind)]
@@ -172,8 +183,8 @@ class Fit(Result):
         return found if math.isinf(self.df) else [*found, ("Df (t):", f"{self.df:.0f}")]
 
     def details(self, level: NumberLike = 0.95) -> list[list[str]]:
-        """The facts, as lines of the tables."""
-        return [list(pair) for pair in self.facts()]
+        """The heading, as lines of the tables."""
+        return [list(pair) for pair in self.heading()]
 
     def columns(self) -> dict[str, list[str]]:
         """Standard errors, their statistic, and what the model adds."""
@@ -189,9 +200,9 @@ class Fit(Result):
         return f"n = {self.records}, covariance: {self.kind}"
 
     def remarks(self) -> list[str]:
-        """What the bars rest on, and the checks."""
+        """What the model adds, what the bars rest on, and the checks."""
         supposed = [f"supposes: {self.assumption}"] if self.assumption else []
-        return [*supposed, *(check.sentence() for check in self.checks)]
+        return [*self.told, *supposed, *(check.sentence() for check in self.checks)]
 
     def extras(self) -> dict[str, object]:
         """The model in plain values."""
@@ -199,41 +210,48 @@ class Fit(Result):
             "model": self.title, "outcome": self.outcome, "n": self.records, "covariance": self.kind,
             "df": None if math.isinf(self.df) else self.df, "log_likelihood": self.log_likelihood,
             "iterations": self.iterations, "checks": [check.as_dict() for check in self.checks],
+            **plain_facts(self.facts),
         }  # fmt: skip
+
+    def __getattr__(self, name: str) -> Any:
+        facts = self.__dict__.get("facts", {})
+        return facts[name] if name in facts else super().__getattr__(name)  # type: ignore[misc]
 
     def __str__(self) -> str:
         return self.summary()
 
     def summary(self, level: NumberLike = 0.95) -> str:
         """The table a statsmodels user knows, 78 columns, with the remarks under it."""
-        above = self.facts()
+        above = self.heading()
         above += [("", "")] * (len(above) % 2)
         half = WIDTH // 2 - 1
         lines = [f"{self.title} Regression".center(WIDTH).rstrip(), "=" * WIDTH]
         for (a, b), (c, d) in zip(above[::2], above[1::2], strict=True):
             lines.append(f"{a}{b.rjust(half - len(a))}  {c}{d.rjust(WIDTH - half - 2 - len(c))}".rstrip())
-        head, rows = coefficient_table(self.rows, level, "z" if math.isinf(self.df) else "t")
+        head, rows = self._coefficients(level)
         name_width = max(12, *(len(row[0]) for row in rows))
         cell = max(10, (WIDTH - name_width) // 6)
 
         def line(cells: list[str]) -> str:
             return cells[0].rjust(name_width) + "".join(x.rjust(cell) for x in cells[1:])
 
-        lines += ["=" * WIDTH, line(head or []), "-" * WIDTH, *(line(row) for row in rows), "=" * WIDTH]
+        lines += ["=" * WIDTH, line(head), "-" * WIDTH, *(line(row) for row in rows), "=" * WIDTH]
         return "\n".join([*lines, *self.remarks()])
 
+    def _coefficients(self, level: NumberLike) -> tuple[list[str], list[list[str]]]:
+        """Head and lines of the summary."""
+        tail, letter = (1 - float(exact_level(level))) / 2, "z" if math.isinf(self.df) else "t"
+        head = ["", "coef", "std err", letter, f"P>|{letter}|", f"[{tail:.4g}", f"{1 - tail:.4g}]"]
+        lines = []
+        for row in self.rows:
+            numbers = (row.standard_error, row.extras["statistic"], row.p_value, *row.interval(level))
+            lines.append([row.name, f"{row.value:.4f}", *("none" if x is None else f"{x:.3f}" for x in numbers)])
+        return head, lines
 
-def coefficient_table(rows: tuple[Row, ...], level: NumberLike, letter: str) -> Table:
-    """Head and lines of the summary."""
-    tail = (1 - float(exact_level(level))) / 2
-    head = ["", "coef", "std err", letter, f"P>|{letter}|", f"[{tail:.4g}", f"{1 - tail:.4g}]"]
-    lines = []
-    for row in rows:
-        bar, error = row.interval(level), row.standard_error or 0.0
-        ends = ["none" if end is None else f"{end:.3f}" for end in (bar.low, bar.high)]
-        statistic = f"{row.extras['statistic']:.3f}" if row.extras["statistic"] is not None else "none"
-        lines.append([row.name, f"{row.value:.4f}", f"{error:.3f}", statistic, f"{row.p_value:.3f}", *ends])
-    return head, lines
+
+def _odds(log_odds: float | None) -> float | None:
+    """e to this power; None where that is not a number of a computer, or nothing bounds it."""
+    return math.exp(log_odds) if log_odds is not None and log_odds < 700 else None
 
 
 def _number(value: object) -> str:

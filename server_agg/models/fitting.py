@@ -19,7 +19,7 @@ of the covariates, at infinity.  The estimate is the maximum reached from η = 0
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -159,6 +159,27 @@ def maximise(model: Outcome, names: Sequence[str], start: Floats | None = None) 
         f"no maximum after {found.iterations} steps of damped Fisher scoring (log-likelihood "
         f"{found.log_likelihood:.6g}); expected covariates of moderate size, fewer of them, or more answers"
     )
+
+
+def differences(gradient: Callable[[Floats], Floats], theta: Floats, step: float) -> Floats:
+    """Minus the Hessian, by central differences of the exact gradient."""
+    steps = step * np.maximum(1.0, np.abs(theta))
+    found = np.array([gradient(theta - way) - gradient(theta + way) for way in np.diag(steps)]) / (2 * steps[:, None])
+    return np.asarray((found + found.T) / 2, np.float64)
+
+
+def uphill(
+    value: Callable[[Floats], float],
+    gradient: Callable[[Floats], Floats],
+    information: Callable[[Floats], Floats],
+    start: Floats,
+) -> tuple[Floats, int]:
+    """Where Newton's steps within a trust region end (`information` may be any, even indefinite), and their number."""
+    from scipy.optimize import minimize
+
+    how = {"method": "trust-exact", "options": {"gtol": 1e-10, "maxiter": LONGEST}}
+    found = minimize(lambda at: -value(at), start, jac=lambda at: -gradient(at), hess=information, **how)
+    return np.asarray(found.x, np.float64), int(found.nit)
 
 
 def _separation(model: Outcome, names: Sequence[str], inverse: Floats, found: Climb) -> str:

@@ -73,13 +73,8 @@ class Maximum:
         """Whether what is maximised is not a likelihood: records are weighted, or not independent."""
         return self.weighted or (self.sample is not None and self.sample.clustered)
 
-    def df(self, kind: str) -> float:
-        """Degrees of freedom of the standard errors: the survey's, or infinitely many."""
-        return float(self.sample.df) if kind == "survey" and self.sample is not None else math.inf
-
     def covariance(self, kind: str) -> Floats:
         """The covariance matrix of the orthonormal coefficients γ (see `fitting`) by one of `COVARIANCES`."""
-        checked_covariance(kind)
         if self.weighted and kind not in ("sandwich", "survey"):
             raise ParameterError(
                 "covariance", kind, "'sandwich' or 'survey': with weights the others are not variances"
@@ -142,13 +137,6 @@ class Maximum:
         dropped = [name for name in self.names if name not in smaller.names]
         words = (" = ".join(dropped) or "no difference") + " = 0"
         return chi_squared(words, "likelihood ratio", 2 * (self.log_likelihood - smaller.log_likelihood), df)
-
-
-def checked_covariance(kind: str) -> str:
-    """A kind of `COVARIANCES`, or an error."""
-    if kind not in COVARIANCES:
-        raise ParameterError("covariance", kind, f"one of {', '.join(COVARIANCES)}")
-    return kind
 
 
 def inverse_of(information: Floats, kind: str) -> Floats:

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -26,8 +25,9 @@ from rrcollect.errors import ParameterError
 from server_agg.errors import NotConverged
 from server_agg.estimates.numerics import chi_squared_tail
 from server_agg.models.fits import Fit
+from server_agg.models.fitting import differences
 from server_agg.models.inference import inverse_of
-from server_agg.models.regression import LikelihoodFit, fit
+from server_agg.models.regression import fit
 from server_agg.results.row import Test
 from server_agg.sampling.sample import coded
 
@@ -39,45 +39,6 @@ if TYPE_CHECKING:
 NODES = 15
 NO_SPREAD = 1e-3  # a σ below this counts as 0
 STEPS = 25
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class MixedFit(Fit):
-    """A fitted model; `sigma` is the standard deviation of the clusters' intercepts, in log-odds."""
-
-    scale_words = " (log odds, within a cluster)"
-    plain: LikelihoodFit  # the same without the intercepts
-    sigma: float
-    sigma_error: float | None  # None at σ = 0
-    clusters: int
-    nodes: int
-
-    @property
-    def intraclass_correlation(self) -> float:
-        """σ²/(σ² + π²/3), of the latent scale; for probit σ²/(σ² + 1)."""
-        rest = math.pi**2 / 3 if self.plain.model.link.name == "logit" else 1.0
-        return self.sigma**2 / (self.sigma**2 + rest)
-
-    @property
-    def no_spread(self) -> Test:
-        """That clusters do not differ (σ = 0), by the likelihood ratio with half the tail."""
-        statistic = max(0.0, 2 * ((self.log_likelihood or 0.0) - self.plain.maximum.log_likelihood))
-        p = chi_squared_tail(statistic, 1) / 2 if statistic > 0 else 1.0
-        return Test("sigma = 0", "likelihood ratio, half tail,", statistic, 1, p)
-
-    def remarks(self) -> list[str]:
-        """The spread of the clusters."""
-        error = "" if self.sigma_error is None else f" (standard error {self.sigma_error:.4f})"
-        told = f"sigma {self.sigma:.4f}{error}, intra-class correlation {self.intraclass_correlation:.3f}"
-        return [f"{told}, {self.clusters} clusters", self.no_spread.sentence()]
-
-    def extras(self) -> dict[str, object]:
-        """The model in plain values."""
-        return super().extras() | {
-            "clusters": self.clusters, "nodes": self.nodes, "sigma": self.sigma,
-            "sigma_standard_error": self.sigma_error, "intraclass_correlation": self.intraclass_correlation,
-            "no_spread": self.no_spread.as_dict(),
-        }  # fmt: skip
 
 
 class Marginal:
@@ -144,8 +105,12 @@ def fit_mixed(
     intercept: bool = True,
     link: Literal["logit", "probit"] = "logit",
     nodes: int = NODES,
-) -> MixedFit:
+) -> Fit:
     """Logistic regression of a randomised answer with an intercept of its own for every cluster.
+
+    `sigma` is the standard deviation of the clusters' intercepts in log-odds, `sigma_error` its standard error (None at
+    σ = 0); `intraclass_correlation` is σ²/(σ² + π²/3), of the latent scale (for probit σ²/(σ² + 1)); `no_spread` is the
+    test that clusters do not differ (σ = 0), `plain` the same model without the intercepts.
 
     >>> from rrcollect import Design
     >>> shares, units = np.repeat([1, 2, 5, 7, 8, 3], 10), np.repeat(np.arange(6), 10)
@@ -178,24 +143,23 @@ def fit_mixed(
     theta = np.asarray(best.x, np.float64)
     sigma, level, error = abs(float(theta[-1])), -float(best.fun), None
     if sigma < NO_SPREAD or level <= top.log_likelihood:
-        sigma, level, beta, spread = 0.0, top.log_likelihood, top.coefficients, plain.using("observed").covariance
+        sigma, level, gamma, spread = 0.0, top.log_likelihood, top.gamma, top.covariance("observed")
     else:
         theta[-1] = sigma
-        information = inverse_of(_information(whole, theta), "observed")
-        beta, spread = top.inverse @ theta[:-1], top.inverse @ information[:-1, :-1] @ top.inverse.T
-        error = math.sqrt(float(information[-1, -1]))
-    return MixedFit(
-        f"{plain.title} with a Random Intercept", top.model.n, plain.names, beta, {"observed": spread}, "observed",
-        log_likelihood=level, iterations=int(best.nit), plain=plain, sigma=sigma, sigma_error=error,
-        clusters=len(named), nodes=nodes,
+        information = inverse_of(differences(lambda at: whole.value(at)[1], theta, 1e-4), "observed")
+        gamma, spread, error = theta[:-1], information[:-1, :-1], math.sqrt(float(information[-1, -1]))
+    statistic = max(0.0, 2 * (level - top.log_likelihood))
+    p = chi_squared_tail(statistic, 1) / 2 if statistic > 0 else 1.0
+    alike = Test("sigma = 0", "likelihood ratio, half tail,", statistic, 1, p)
+    latent = sigma**2 / (sigma**2 + (math.pi**2 / 3 if link == "logit" else 1.0))
+    beside = "" if error is None else f" (standard error {error:.4f})"
+    told = f"sigma {sigma:.4f}{beside}, intra-class correlation {latent:.3f}, {len(named)} clusters"
+    facts = {
+        "clusters": len(named), "nodes": nodes, "sigma": sigma, "sigma_error": error, "plain": plain,
+        "intraclass_correlation": latent, "no_spread": alike,
+    }  # fmt: skip
+    return Fit(
+        f"{plain.title} with a Random Intercept", top.model.n, plain.names, top.inverse @ gamma,
+        {"observed": lambda: spread}, "observed", log_likelihood=level, iterations=int(best.nit), checks=(alike,),
+        told=(told,), facts=facts, scale_words=" (log odds, within a cluster)", basis=top.inverse,
     )  # fmt: skip
-
-
-def _information(whole: Marginal, theta: Floats) -> Floats:
-    """−∂²ℓ, by central differences of the gradient."""
-    found = np.empty((theta.size, theta.size))
-    for j in range(theta.size):
-        step = np.zeros(theta.size)
-        step[j] = 1e-4 * max(1.0, abs(float(theta[j])))
-        found[j] = (whole.value(theta - step)[1] - whole.value(theta + step)[1]) / (2 * step[j])
-    return np.asarray((found + found.T) / 2, np.float64)

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -103,12 +104,11 @@ def by_moments(
     assumption: str,
 ) -> Fit:
     """A fit from moments, with the errors of the survey where it is one (`drawn`: weights, clusters, strata)."""
-    if all(given is None for given in drawn.values()):
-        plain = fit(None)
-        spread, df = {"sandwich": plain.covariance}, math.inf
-        return Fit(title, n, tuple(labels), plain.coefficients, spread, "sandwich", df, assumption=assumption)
-    sample = Sample.of(n, **drawn)
-    found = fit(sample.weights)
-    spread = {"survey": sample.covariance(found.influence), "sandwich": found.covariance}
-    df = float(sample.df)
-    return Fit(title, n, tuple(labels), found.coefficients, spread, "survey", df, assumption=assumption)
+    plain = all(given is None for given in drawn.values())
+    sample = None if plain else Sample.of(n, **drawn)
+    found = fit(None if sample is None else sample.weights)
+    spread: dict[str, Callable[[], Floats]] = {"sandwich": lambda: found.covariance}
+    if sample is not None:
+        spread["survey"] = partial(sample.covariance, found.influence)
+    kind, df = ("sandwich", math.inf) if sample is None else ("survey", float(sample.df))
+    return Fit(title, n, tuple(labels), found.coefficients, spread, kind, df, assumption=assumption)

@@ -123,8 +123,9 @@ def fit_predictor(
         with suppress(NoInformation):  # moments find no slope
             checks = (_check(moment_regression(y, r, x), float(theta[1]), influence[:, 1]),)
     return Fit(
-        kind.capitalize(), int(y.size), tuple(labels), theta, {"observed": bread, "sandwich": influence.T @ influence},
-        "observed", log_likelihood=level, iterations=steps, checks=checks, outcome="outcome",
+        kind.capitalize(), int(y.size), tuple(labels), theta,
+        {"observed": lambda: bread, "sandwich": lambda: influence.T @ influence}, "observed",
+        log_likelihood=level, iterations=steps, checks=checks, outcome="outcome",
         assumption=ASSUMPTIONS[kind] + NO_CHECK * (kind == "normal" and not checks),
     )  # fmt: skip
 

@@ -24,27 +24,24 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError, RRCollectError
 from server_agg.models import effects
 from server_agg.models.columns import checked_rank, column_names, named_covariates, vector_of
 from server_agg.models.fits import INTERCEPT, Fit, chi_squared
-from server_agg.models.inference import Maximum, checked_covariance
+from server_agg.models.fitting import maximise
+from server_agg.models.inference import COVARIANCES, Maximum
 from server_agg.models.moments import by_moments, least_squares
 from server_agg.models.outcome import Outcome, checked_link
 from server_agg.results.findings import Findings
-from server_agg.results.interval import Interval
 from server_agg.results.row import Test
 from server_agg.sampling.sample import Sample
 from server_agg.sampling.values import unbiased_values
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from server_agg.models.columns import Floats
 
 LINEAR = "the prevalence is linear in the covariates; a prediction may leave [0, 1]"
@@ -69,50 +66,6 @@ class LikelihoodFit(Fit):
         """How the people were drawn, with weights, clusters or strata."""
         return self.maximum.sample
 
-    @property
-    def scale_words(self) -> str:  # type: ignore[override]
-        """Of the coefficients."""
-        return f" ({self.model.link.scale})"
-
-    # ---- errors, tests, bars ----------------------------------------------------------------------------------
-
-    def using(self, covariance: str) -> Self:
-        """The same fit with another covariance, one of `inference.COVARIANCES`."""
-        found = replace(self, kind=checked_covariance(covariance))
-        _ = found._scaled
-        return found
-
-    @property
-    def df(self) -> float:
-        """Degrees of freedom of the standard errors: the survey's, or infinitely many."""
-        return self.maximum.df(self.kind)
-
-    @cached_property
-    def _scaled(self) -> Floats:
-        return self.maximum.covariance(self.kind)
-
-    @property
-    def covariance(self) -> Floats:
-        """The covariance matrix of the coefficients."""
-        return self.maximum.inverse @ self._scaled @ self.maximum.inverse.T
-
-    def deviations(self, rows: Floats) -> Floats:
-        """The standard errors of the linear combinations rowᵀβ, computed without cancellation."""
-        scaled = rows @ self.maximum.inverse
-        return np.asarray(np.sqrt(np.einsum("ij,jk,ik->i", scaled, self._scaled, scaled)), np.float64)
-
-    def _profile(self, place: int, level: NumberLike) -> Interval[float | None]:
-        return self.maximum.profile(place, level)
-
-    def _more(self, place: int) -> dict[str, object]:
-        """Odds ratios, where coefficients are log odds."""
-        if self.model.link.name != "logit":
-            return {}
-        value, error = float(self.coefficients[place]), float(self.standard_errors[place])
-        bar = self._bar(place, value, error)(0.95, None)
-        names = ("odds_ratio", "odds_ratio_low", "odds_ratio_high")
-        return dict(zip(names, map(odds, (value, *bar)), strict=True))
-
     def likelihood_ratio(self, smaller: LikelihoodFit) -> Test:
         """This model against one nested in it."""
         return self.maximum.against(smaller.maximum)
@@ -131,17 +84,13 @@ class LikelihoodFit(Fit):
         return _made(found, self.kind, self.weights_kind, self.intercept and INTERCEPT in names, self.outcome)
 
     @cached_property
-    def _null(self) -> LikelihoodFit | None:
-        model = self.model.with_offset(np.zeros(self.model.n), [])
-        try:
-            return self._of(replace(model, covariates=np.ones((model.n, 1))), (INTERCEPT,))
-        except RRCollectError:
-            return None
-
-    @property
     def null_log_likelihood(self) -> float | None:
         """The maximum with an intercept alone; None if there is none."""
-        return None if self._null is None else self._null.maximum.log_likelihood
+        try:
+            alone = replace(self.model, covariates=np.ones((self.model.n, 1)))
+            return maximise(alone, (INTERCEPT,))[0].log_likelihood
+        except RRCollectError:
+            return None
 
     @property
     def aic(self) -> float | None:
@@ -179,7 +128,7 @@ class LikelihoodFit(Fit):
 
     # ---- shown ------------------------------------------------------------------------------------------------
 
-    def facts(self) -> list[tuple[str, str]]:
+    def heading(self) -> list[tuple[str, str]]:
         """What stands above the coefficients."""
         test, k = self.against_null(), len(self.names)
         numbers = {"LL-Null:": self.null_log_likelihood, "AIC:": self.aic, "BIC:": self.bic}
@@ -214,33 +163,17 @@ class LikelihoodFit(Fit):
         }
 
 
-def odds(log_odds: float | None) -> float | None:
-    """e to this power; None where that is not a number of a computer, or nothing bounds it."""
-    return math.exp(log_odds) if log_odds is not None and log_odds < 700 else None
-
-
 def _made(found: Maximum, kind: str, weights: str, intercept: bool, outcome: str) -> LikelihoodFit:
-    title = f"Randomised {found.model.link.title}"
+    link, sample = found.model.link, found.sample
     return LikelihoodFit(
-        title, found.model.n, found.names, found.coefficients, {}, kind, log_likelihood=found.log_likelihood,
-        iterations=found.iterations, outcome=outcome, maximum=found, weights_kind=weights, intercept=intercept,
+        f"Randomised {link.title}", found.model.n, found.names, found.coefficients,
+        {one: partial(found.covariance, one) for one in COVARIANCES}, kind, math.inf if sample is None else sample.df,
+        log_likelihood=found.log_likelihood, iterations=found.iterations, outcome=outcome,
+        scale_words=f" ({link.scale})", basis=found.inverse, profile=found.profile, odds=link.name == "logit",
+        maximum=found, weights_kind=weights, intercept=intercept,
     )  # fmt: skip
 
 
-# fmt: off
-@overload
-def fit(
-    answers: Any, data: Any, design: Any, *, link: Literal["logit", "probit"] = ...,
-    outcome: str = ..., weights: Any = ..., strata: Any = ..., clusters: Any = ..., repeats: Any = ...,
-    names: Sequence[str] | None = ..., intercept: bool = ..., covariance: str | None = ..., start: Any = ...,
-) -> LikelihoodFit: ...
-@overload
-def fit(
-    answers: Any, data: Any, design: Any, *, link: str,
-    outcome: str = ..., weights: Any = ..., strata: Any = ..., clusters: Any = ..., repeats: Any = ...,
-    names: Sequence[str] | None = ..., intercept: bool = ..., covariance: str | None = ..., start: Any = ...,
-) -> Fit: ...
-# fmt: on
 def fit(
     answers: Any,
     data: Any,
@@ -299,11 +232,10 @@ def fit(
         taken = (INTERCEPT,) if intercept else ()
         x, columns = named_covariates(data, r.size, names, taken)
         z = np.column_stack([np.ones(r.size), x]) if intercept else x
-        linear = replace(_linear(r, z, [*taken, *columns], how), outcome=outcome)
-        return linear if covariance is None else linear.using(covariance)
+        made = replace(_linear(r, z, [*taken, *columns], how), outcome=outcome)
+        return made if covariance is None else made.using(covariance)
     adjusted = hasattr(weights, "again")
-    kind = covariance or ("survey" if drawn or adjusted else "sandwich" if weights is not None else "expected")
-    checked_covariance(kind)
+    kind = "survey" if drawn or adjusted else "sandwich" if weights is not None else "expected"
     model = Outcome.of(answers, data, design, repeats, weights.weights if adjusted else weights)
     model = replace(model, link=checked_link(link))
     if model.n == 0:
@@ -319,7 +251,8 @@ def fit(
     found = Maximum.of(model, tuple(columns), first, weights is not None, sample)
     counted = "none" if repeats is None else "repeats"
     made = _made(found, kind, counted if weights is None else "sampling", intercept, outcome)
-    return made if formula is None else replace(made, formula=formula)
+    made = replace(made, formula=formula)
+    return made if covariance is None else made.using(covariance)
 
 
 def _linear(r: Floats, z: Floats, labels: Sequence[str], drawn: dict[str, Any]) -> Fit:

@@ -1,8 +1,7 @@
 """Power by rehearsal: draw the survey many times, test each, count how often the effect is found.
 
 Rules
-1. An experiment is a callable that takes a NumPy generator and returns a p-value; those here are frozen dataclasses, so
-   that they can be sent to other processes.
+1. An experiment takes a NumPy generator and returns a p-value; it can be sent to other processes.
 2. Replication i always uses the i-th child of the seed: the result does not depend on how many processes worked.
 3. A replication in which no fit exists (`Separation` and its kin) finds nothing, and is counted in `failures`.
 4. The power found is itself an estimate: it comes with the exact bar of its binomial count.
@@ -16,10 +15,10 @@ from __future__ import annotations
 import math
 import multiprocessing
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ProcessPoolExecutor, as_completed
-from dataclasses import dataclass
-from fractions import Fraction
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from contextlib import ExitStack
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -31,91 +30,32 @@ from server_agg.comparisons.compare import compare
 from server_agg.comparisons.trend import trend
 from server_agg.count.tally import Tally
 from server_agg.estimates.numerics import normal_quantile, normal_tail
-from server_agg.estimates.share import Share
+from server_agg.estimates.share import DIRECT, Share
 from server_agg.models.columns import matrix_of, vector_of
 from server_agg.models.outcome import Outcome
 from server_agg.models.regression import fit
 from server_agg.models.simulation import simulate_survey
+from server_agg.results.findings import Findings
 from server_agg.results.interval import Interval, exact_level
-from server_agg.results.words import bar_words, percent, percent_of
+from server_agg.results.row import Row
+from server_agg.results.words import percent_of
 
 Experiment = Callable[[np.random.Generator], float]
+TESTS: dict[str, Callable[..., Any]] = {"equal": compare, "trend": trend}
 CHUNK = 25  # replications a process takes at a time
 
 
-@dataclass(frozen=True)
-class GroupsExperiment:
-    """Groups of n people each with these prevalences; `test` is "equal" (any difference) or "trend"."""
-
-    design: Design
-    n: int
-    prevalences: tuple[float, ...]
-    test: str = "equal"
-
-    def __call__(self, rng: np.random.Generator) -> float:
-        tallies = {
-            str(place): Tally(self.design, self.n, int(rng.binomial(self.n, float(self.design.says_yes(share)))))
-            for place, share in enumerate(self.prevalences)
-        }
-        if self.test == "trend":
-            return trend(tallies).test.p_value
-        return compare(tallies).test.p_value
+def _groups(design: Design, n: int, prevalences: Sequence[float], test: str, rng: np.random.Generator) -> float:
+    """Groups of n people each with these prevalences."""
+    rates = [float(design.says_yes(share)) for share in prevalences]
+    tallies = {str(place): Tally(design, n, int(rng.binomial(n, rate))) for place, rate in enumerate(rates)}
+    return float(TESTS[test](tallies).test.p_value)
 
 
-@dataclass(frozen=True)
-class RegressionExperiment:
-    """n people, standard normal covariates, coefficients (intercept first); the test is Wald's of `place`."""
-
-    design: Design
-    n: int
-    coefficients: tuple[float, ...]
-    place: int = 1
-
-    def __call__(self, rng: np.random.Generator) -> float:
-        survey = simulate_survey(self.n, self.coefficients, self.design, rng)
-        found = fit(survey.answers, survey.covariates, self.design)
-        return float(found.rows[self.place].p_value or 0.0)
-
-
-@dataclass(frozen=True)
-class SimulatedPower:
-    """How often an effect was found, of `replications`; `failures` of them had no fit and found nothing.
-
-    By formula there are none, and `expected` is the power.
-    """
-
-    experiment: Any
-    replications: int
-    found: int
-    failures: int
-    level: Fraction
-    expected: float | None = None
-
-    @property
-    def value(self) -> float:
-        """The share of replications that found the effect, or the power by formula."""
-        return self.found / self.replications if self.expected is None else self.expected
-
-    def interval(self, level: NumberLike = 0.95) -> Interval:
-        """The exact bar of the power: replications are a survey that nobody randomises."""
-        if self.expected is not None:
-            raise ParameterError("power", "by formula", "replications, for a bar")
-        return Share(Tally(Design(1, 1), self.replications, self.found)).interval(level, "exact")
-
-    def sentence(self) -> str:
-        """One sentence."""
-        told = f"power {percent(self.value)} % of a test at {percent_of(1 - self.level)}"
-        if self.expected is not None:
-            return f"{told}, by formula"
-        return f"{told} ({bar_words(self.interval())}), {self.replications} replications, {self.failures} without a fit"
-
-    def as_dict(self) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        bar = None if self.expected is not None else self.interval().as_dict()
-        return {
-            "experiment": repr(self.experiment), "replications": self.replications, "failures": self.failures,
-            "value": self.value, "interval": bar, "test_level": float(self.level),
-        }  # fmt: skip
+def _regression(design: Design, n: int, coefficients: Sequence[float], place: int, rng: np.random.Generator) -> float:
+    """n people, standard normal covariates; the test is Wald's of the coefficient at `place`."""
+    survey = simulate_survey(n, coefficients, design, rng)
+    return float(fit(survey.answers, survey.covariates, design).rows[place].p_value or 0.0)
 
 
 def power(
@@ -132,14 +72,15 @@ def power(
     seed: int = 0,
     processes: int = 1,
     progress: bool | None = None,
-) -> SimulatedPower:
+) -> Findings:
     """How often a test at 1 − level finds an effect, by rehearsing the whole survey `replications` times.
 
-    Either groups of n people each with these `prevalences` (`test` "equal" or "trend"), or n people and the
-    `coefficients` of a regression, intercept first, of which `place` is tested; covariates are standard normal.  With
-    `covariates` like those of the survey the power of a coefficient is by formula.  With several `processes` the
+    Either groups of n people each with these `prevalences` (`test` "equal": any difference, or "trend"), or n people
+    and the `coefficients` of a regression, intercept first, of which `place` is tested; covariates are standard normal.
+    With `covariates` like those of the survey the power of a coefficient is by formula.  With several `processes` the
     calling script must guard its entry with `if __name__ == "__main__":`.  A progress bar is shown on a terminal
-    (`progress` None), always, or never.
+    (`progress` None), always, or never.  `found` is how often the effect was found; `failures` had no fit and found
+    nothing.
 
     >>> from rrcollect import optimal_design
     >>> power(optimal_design(2), 400, prevalences=(0.2, 0.35), replications=200, seed=1).value
@@ -150,59 +91,44 @@ def power(
     """
     if (prevalences is None) == (coefficients is None):
         raise ParameterError("prevalences", prevalences, "prevalences of groups, or coefficients of a regression")
+    if test not in TESTS:
+        raise ParameterError("test", test, f"one of {', '.join(TESTS)}")
+    miss = 1 - exact_level(level)
+    target = f"power of a test at {percent_of(miss)}"
     if coefficients is not None and covariates is not None:
         by_formula = _by_formula(design, n, covariates, coefficients, place=place, level=level)
-        return SimulatedPower("formula", 0, 0, 0, exact_level(level), by_formula)
+        return Findings((Row("power", n, by_formula, None),), target, said="by formula")
     experiment: Experiment = (
-        GroupsExperiment(design, n, tuple(prevalences), test)
+        partial(_groups, design, n, tuple(prevalences), test)
         if prevalences is not None
-        else RegressionExperiment(design, n, tuple(coefficients or ()), place)
+        else partial(_regression, design, n, tuple(coefficients or ()), place)
     )
-    return simulate_power(
-        experiment, replications=replications, level=level, seed=seed, processes=processes, progress=progress
-    )
-
-
-def simulate_power(
-    experiment: Experiment,
-    *,
-    replications: int = 1000,
-    level: NumberLike = 0.95,
-    seed: int = 0,
-    processes: int = 1,
-    progress: bool | None = None,
-) -> SimulatedPower:
-    """How often any `experiment` gives a p-value below 1 − level."""
     times, workers = whole_number("replications", replications, minimum=2), whole_number("processes", processes)
-    alpha = float(1 - exact_level(level))
     seeds = np.random.SeedSequence(whole_number("seed", seed, minimum=0)).spawn(times)
     chunks = [seeds[start : start + CHUNK] for start in range(0, times, CHUNK)]
     shown = sys.stderr.isatty() if progress is None else progress
     found = failures = done = 0
-    for hits, misses, size in _results(experiment, chunks, alpha, workers):
-        found, failures, done = found + hits, failures + misses, done + size
-        if shown:
-            _bar(done, times)
-    return SimulatedPower(experiment, times, found, failures, exact_level(level))
+    with ExitStack() as open_pools:
+        run: Callable[..., Any] = map
+        if workers > 1:
+            context = multiprocessing.get_context("spawn")
+            run = open_pools.enter_context(ProcessPoolExecutor(workers, mp_context=context)).map
+        for hits, misses, size in run(partial(_replicate, experiment, float(miss)), chunks):
+            found, failures, done = found + hits, failures + misses, done + size
+            if shown:
+                _progress(done, times)
+    share = Share(Tally(DIRECT, times, found))  # replications are a survey that nobody randomises
+
+    def bar(level: NumberLike, method: str | None) -> Interval[Any]:
+        made = share.interval(level, method or "exact")
+        return made.with_ends((made.low, made.high), target=target)
+
+    facts = {"found": found, "failures": failures, "replications": times, "test_level": float(exact_level(level))}
+    said = f"{times} replications, {failures} without a fit"
+    return Findings((Row("power", times, share.value, share.standard_error, bar),), target, facts, said=said)
 
 
-def _results(
-    experiment: Experiment, chunks: Sequence[Sequence[np.random.SeedSequence]], alpha: float, workers: int
-) -> Iterator[tuple[int, int, int]]:
-    if workers == 1:
-        for chunk in chunks:
-            yield _replicate(experiment, chunk, alpha)
-        return
-    context = multiprocessing.get_context("spawn")
-    with ProcessPoolExecutor(workers, mp_context=context) as pool:
-        futures: list[Future[tuple[int, int, int]]] = [
-            pool.submit(_replicate, experiment, chunk, alpha) for chunk in chunks
-        ]
-        for future in as_completed(futures):
-            yield future.result()
-
-
-def _replicate(experiment: Experiment, seeds: Sequence[np.random.SeedSequence], alpha: float) -> tuple[int, int, int]:
+def _replicate(experiment: Experiment, alpha: float, seeds: Sequence[np.random.SeedSequence]) -> tuple[int, int, int]:
     found = failures = 0
     for seed in seeds:
         try:
@@ -214,7 +140,7 @@ def _replicate(experiment: Experiment, seeds: Sequence[np.random.SeedSequence], 
     return found, failures, len(seeds)
 
 
-def _bar(done: int, total: int) -> None:
+def _progress(done: int, total: int) -> None:
     filled = 30 * done // total
     end = "\n" if done == total else ""
     sys.stderr.write(f"\r[{'#' * filled}{'.' * (30 - filled)}] {done}/{total} replications{end}")

@@ -1,16 +1,13 @@
-"""Artificial surveys: seeded answers from every classic procedure and every design, for rehearsals and power.
+"""Artificial surveys: seeded answers from every design, for rehearsals and power.
 
 This is not how an answer is drawn.  Real answers come from `rrcollect`, on the device, with the operating system's
 generator, once for life; here a seed makes everything repeatable, and so nothing private.  Nothing in `rrcollect`
 imports this module (a test asserts it), and `server_agg` does not re-export it.
-
-`simulate_procedure` acts a procedure out with its own spinner, die or cards, as the interviewer would tell it, and not
-with the matrix that `rrcollect.classic` says it is: that the two agree is tested.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -51,94 +48,6 @@ def simulate_answers(truths: Any, design: Any, seed: Seed, *, draws: int = 0) ->
     if draws:
         return np.asarray(rng.binomial(draws, rate), np.int64)
     return np.asarray(rng.random(given.size) < rate, np.int64)
-
-
-# ---- the classic procedures, acted out ----------------------------------------------------------------------------
-
-
-def _warner(rng: np.random.Generator, truths: Bits, p: float) -> Bits:
-    asked = rng.random(truths.size) < p  # the spinner shows "do you have it?"
-    return np.where(asked, truths, 1 - truths)
-
-
-def _forced_response(rng: np.random.Generator, truths: Bits, yes: float, no: float) -> Bits:
-    roll = rng.random(truths.size)
-    return np.where(roll < yes, 1, np.where(roll < yes + no, 0, truths))
-
-
-def _unrelated_question(rng: np.random.Generator, truths: Bits, p: float, prevalence: float) -> Bits:
-    card, harmless = rng.random(truths.size) < p, rng.random(truths.size) < prevalence
-    return np.where(card, truths, harmless)
-
-
-def _mangat_singh(rng: np.random.Generator, truths: Bits, t: float, p: float) -> Bits:
-    first = rng.random(truths.size) < t
-    return np.where(first, truths, _warner(rng, truths, p))
-
-
-def _mangat(rng: np.random.Generator, truths: Bits, p: float) -> Bits:
-    spun_no = rng.random(truths.size) < p
-    return np.asarray(np.where(truths == 1, 1, np.where(spun_no, 0, 1)), np.uint8)
-
-
-def _crosswise(rng: np.random.Generator, truths: Bits, prevalence: float, one: str = "likelier") -> Bits:
-    mother = rng.random(truths.size) < prevalence
-    same = (truths == 1) == mother
-    counted = {"likelier": prevalence > 0.5, "same": True, "different": False}
-    if one not in counted:
-        raise ParameterError("one", one, f"one of {', '.join(counted)}")
-    return np.asarray(same if counted[one] else ~same, np.uint8)
-
-
-def _triangular(rng: np.random.Generator, truths: Bits, prevalence: float) -> Bits:
-    quarter = rng.random(truths.size) < prevalence
-    return np.asarray((truths == 1) | quarter, np.uint8)
-
-
-def _kuk(rng: np.random.Generator, truths: Bits, theta1: float, theta2: float, draws: int = 1) -> Bits:
-    first, second = (rng.random((truths.size, draws)) < share for share in (theta1, theta2))
-    return np.asarray(np.where(truths == 1, first.sum(axis=1), second.sum(axis=1)), np.uint8)
-
-
-PROCEDURES: dict[str, Callable[..., Any]] = {
-    "warner": _warner,
-    "forced_response": _forced_response,
-    "unrelated_question": _unrelated_question,
-    "mangat_singh": _mangat_singh,
-    "mangat": _mangat,
-    "crosswise": _crosswise,
-    "triangular": _triangular,
-    "kuk": _kuk,
-}
-
-
-def simulate_procedure(name: str, truths: Any, seed: Seed, **parameters: Any) -> NDArray[np.int64]:
-    """Answers by acting the procedure `name` out; the parameters are those of `rrcollect.classic`'s function.
-
-    >>> simulate_procedure("forced_response", [1, 1, 0, 0], seed=2, yes="1/6", no="1/6").tolist()
-    [0, 0, 0, 1]
-    """
-    if name not in PROCEDURES:
-        raise ParameterError("name", name, f"one of {', '.join(PROCEDURES)}; for Moors use simulate_moors")
-    read: dict[str, Callable[[str, Any], Any]] = {"draws": whole_number, "one": lambda _, value: value}
-    given = {k: read[k](k, v) if k in read else float(probability(k, v)) for k, v in parameters.items()}
-    try:
-        return np.asarray(PROCEDURES[name](np.random.default_rng(seed), answer_array(truths), **given), np.int64)
-    except TypeError:
-        raise ParameterError("parameters", sorted(parameters), f"those of rrcollect.classic.{name}") from None
-
-
-def simulate_moors(
-    truths: Any, seed: Seed, *, p: NumberLike, innocuous: NumberLike, second: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Moors' two samples: the first answers by the unrelated-question procedure, `second` others the harmless one."""
-    rng = np.random.default_rng(seed)
-    share = float(probability("innocuous", innocuous))
-    first = _unrelated_question(rng, answer_array(truths), float(probability("p", p)), share)
-    return np.asarray(first, np.int64), (rng.random(whole_number("second", second)) < share).astype(np.int64)
-
-
-# ---- whole surveys ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, eq=False)

@@ -3,7 +3,7 @@
 Rules
 1. A fact has its name: `found.honesty` is `found.facts["honesty"]`.
 2. JSON shows every fact that has a plain form: numbers, texts, lists and dicts of them, and what has `as_dict()`.
-   Others (the share that a row was made from) are there for programs alone.
+   Others (the share that a row was made from, another result) are there for programs alone.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from rrcollect.design.parameters import NumberLike
 from server_agg.results.result import Result
 from server_agg.results.row import Row
 
@@ -38,6 +39,14 @@ class Findings(Result):
     def headline(self) -> Row:
         """The row of the sentence."""
         return self[self.main]
+
+    def sentence(self, level: NumberLike | None = None, method: str | None = None) -> str:
+        """One sentence; of a row without a bar its name, its value and the notes."""
+        row = self.headline()
+        if row.bar is not None:
+            return super().sentence(level, method)
+        told = f"{row.name} {row.shown(None)} {row.scale.unit}".rstrip()
+        return "; ".join([f"{told}; target: the {self.target}", *self._notes(level, method)])
 
     def context(self) -> str:
         """How it was asked."""
@@ -72,7 +81,7 @@ def plain_facts(facts: Mapping[str, Any]) -> dict[str, object]:
 
 def _plain(fact: Any) -> Any:
     """Numbers, texts, lists, dicts; an ellipsis where there is no such form."""
-    if hasattr(fact, "as_dict"):
+    if hasattr(fact, "as_dict") and not isinstance(fact, Result):
         return fact.as_dict()
     if isinstance(fact, Mapping):
         return plain_facts(fact)

@@ -13,7 +13,6 @@ from scipy.stats import binom, chi2, chi2_contingency
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tally, compare, estimate, models, plan, trend
 from server_agg.errors import TooFewAnswers
-from server_agg.models.simulated_power import GroupsExperiment, simulate_power
 from tests.support.comparing import both
 from tests.support.regression_data import DIRECT
 
@@ -131,16 +130,16 @@ def test_power_of_a_coefficient_by_simulation_meets_the_formula():
 
 @pytest.mark.process
 def test_processes_change_nothing_and_failures_are_counted():
-    experiment = GroupsExperiment(D, 200, (0.1, 0.2, 0.3), test="trend")
-    alone = simulate_power(experiment, replications=60, seed=1)
-    together = simulate_power(experiment, replications=60, seed=1, processes=2)
+    groups = {"prevalences": (0.1, 0.2, 0.3), "replications": 60}
+    alone = models.power(D, 200, **groups, test="trend", seed=1)
+    together = models.power(D, 200, **groups, test="trend", seed=1, processes=2)
     assert (alone.found, alone.failures) == (together.found, together.failures)
-    assert simulate_power(experiment, replications=60, seed=2).found != alone.found
+    assert models.power(D, 200, **groups, test="trend", seed=2).found != alone.found
     weak = models.power(optimal_design(1), 20, coefficients=(-3.0, 0.0), replications=40, seed=1)
     assert weak.failures > 0
     assert weak.value <= 1 - weak.failures / 40
     assert alone.as_dict()["replications"] == 60
-    assert GroupsExperiment(D, 200, (0.1, 0.2, 0.3))(np.random.default_rng(1)) <= 1
+    assert 0 < models.power(D, 200, **groups, seed=1).value <= 1
 
 
 def test_the_progress_bar_is_for_terminals(monkeypatch):
@@ -155,10 +154,9 @@ def test_the_progress_bar_is_for_terminals(monkeypatch):
 
 
 def test_wrong_settings_of_a_simulation():
-    experiment = GroupsExperiment(D, 50, (0.1, 0.2))
-    for change in ({"replications": 1}, {"processes": 0}, {"seed": -1}, {"level": 2}):
+    for change in ({"replications": 1}, {"processes": 0}, {"seed": -1}, {"level": 2}, {"test": "any"}):
         with pytest.raises(ParameterError):
-            simulate_power(experiment, **change)
+            models.power(D, 50, prevalences=(0.1, 0.2), **change)
     with pytest.raises(ParameterError):
         models.power(D, 50, prevalences=(0.1, 1.2), replications=5)
 

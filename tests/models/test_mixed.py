@@ -10,13 +10,14 @@ import pytest
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import models
-from server_agg.models.mixed import Marginal, MixedFit
+from server_agg.models.fits import Fit
+from server_agg.models.mixed import Marginal
 from tests.sampling.data import figures, survey
 
 DIRECT = Design(1, 1)
 
 
-def fitted(name: str, design: Design = DIRECT) -> MixedFit:
+def fitted(name: str, design: Design = DIRECT) -> Fit:
     data = survey(name)
     answers = (data["i"] * 37 % 100 < 20 + 12 * (data["cluster"] % 6)).astype(int)
     return models.fit_mixed(answers, data.covariates, design, data["cluster"], names=["x", "z"], nodes=25)

@@ -114,7 +114,7 @@ def test_few_clusters_are_told():
 
 def test_power_and_cost_are_told_in_a_sentence():
     power = models.power(E2, 100, prevalences=(0.2, 0.6), replications=20, seed=1)
-    assert power.sentence().startswith("power ")
+    assert "20 replications, 0 without a fit; target: the power of a test at 5 %" in power.sentence()
     assert json.loads(json.dumps(power.as_dict()))["replications"] == 20
     assert "by formula" in models.power(E2, 100, coefficients=[0, 1], covariates=[0, 1, 2]).sentence()
     cost = sampling.list_experiment(np.tile([1, 2, 2, 3], 150), np.tile([0, 1], 300), 3).beside(E2)

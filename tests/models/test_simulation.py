@@ -10,8 +10,8 @@ import pytest
 from scipy.stats import binom
 
 from rrcollect import Design, ParameterError, classic, optimal_design
-from server_agg.models.simulation import PROCEDURES, simulate_moors, simulate_procedure, simulate_truths
-from tests.inside.models import simulate_answers, simulate_survey
+from tests.inside.models import simulate_answers, simulate_survey, simulate_truths
+from tests.support.acted_procedures import PROCEDURES, simulate_moors, simulate_procedure
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 N = 200_000
@@ -89,11 +89,6 @@ def test_a_seed_repeats_everything():
 @pytest.mark.parametrize(
     "call",
     [
-        lambda: simulate_procedure("moors", [1], 1),
-        lambda: simulate_procedure("warner", [1], 1, q="0.3"),
-        lambda: simulate_procedure("warner", [1], 1, p=2),
-        lambda: simulate_procedure("crosswise", [1], 1, prevalence="0.3", one="yes"),
-        lambda: simulate_procedure("warner", [2], 1, p="0.3"),
         lambda: simulate_answers([None], optimal_design(1), 1),
         lambda: simulate_survey(0, [0.1], optimal_design(1), 1),
         lambda: simulate_survey(3, [0.1], optimal_design(1), 1, covariates=[1, 2, 3]),
