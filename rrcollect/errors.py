@@ -15,7 +15,9 @@ Rules
 
 from __future__ import annotations
 
+import copyreg
 from enum import Enum
+from typing import Any
 
 SHOWN_CHARACTERS = 80
 
@@ -44,6 +46,10 @@ class RRCollectError(Exception):
 
     blame: Blame = Blame.CALLER
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copied and sent to other processes with its words and parts as they are."""
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
+
 
 class ParameterError(RRCollectError, ValueError):
     """A number or word given to a function is not one it takes."""
@@ -53,9 +59,6 @@ class ParameterError(RRCollectError, ValueError):
         self.name = name
         self.value = value
         self.allowed = allowed
-
-    def __reduce__(self) -> tuple[type[ParameterError], tuple[str, object, str]]:
-        return type(self), (self.name, self.value, self.allowed)
 
 
 class UninformativeDesign(RRCollectError, ValueError):
@@ -69,9 +72,6 @@ class MissingExtra(RRCollectError, ImportError):
         super().__init__(f"{package} is not installed; pip install 'rrcollect[{extra}]'")
         self.package = package
         self.extra = extra
-
-    def __reduce__(self) -> tuple[type[MissingExtra], tuple[str, str]]:
-        return type(self), (self.package, self.extra)
 
 
 class NewerSchema(RRCollectError):

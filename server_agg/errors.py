@@ -25,9 +25,6 @@ class TooFewAnswers(RRCollectError, ValueError):
         self.what = what
         self.least = least
 
-    def __reduce__(self) -> tuple[type[TooFewAnswers], tuple[int, str, int]]:
-        return type(self), (self.n, self.what, self.least)
-
 
 class MixedAnswers(RRCollectError, ValueError):
     """Answers that do not belong together were to be counted together: by different designs (`estimate` takes a list of
@@ -47,9 +44,6 @@ class UnclearAnswer(RRCollectError, ValueError):
         self.value = value
         self.allowed = allowed
 
-    def __reduce__(self) -> tuple[type[UnclearAnswer], tuple[str, object, str]]:
-        return type(self), (self.where, self.value, self.allowed)
-
 
 class SourceUnavailable(RRCollectError, OSError):
     """No file matches, a folder holds no reports, a database does not answer."""
@@ -67,9 +61,6 @@ class RowsNotKept(SourceUnavailable):
         self.kept = kept
         self.counted = counted
 
-    def __reduce__(self) -> tuple[type[RowsNotKept], tuple[int, int]]:
-        return type(self), (self.kept, self.counted)
-
 
 class RefusedNotWritten(RRCollectError, OSError):
     """The file for the refused rows cannot be written."""
@@ -81,9 +72,6 @@ class RefusedNotWritten(RRCollectError, OSError):
         self.path = path
         self.why = why
 
-    def __reduce__(self) -> tuple[type[RefusedNotWritten], tuple[str, str]]:
-        return type(self), (self.path, self.why)
-
 
 class BadColumn(RRCollectError, ValueError):
     """A column is missing, or of a type that cannot hold what it should."""
@@ -94,9 +82,6 @@ class BadColumn(RRCollectError, ValueError):
         self.seen = seen
         self.allowed = allowed
         self.where = where
-
-    def __reduce__(self) -> tuple[type[BadColumn], tuple[str, str, str, str]]:
-        return type(self), (self.column, self.seen, self.allowed, self.where)
 
 
 class UnreadableRow(RRCollectError, ValueError):
@@ -116,9 +101,6 @@ class UnreadableRow(RRCollectError, ValueError):
         self.why = why
         self.skippable = skippable
 
-    def __reduce__(self) -> tuple[type[UnreadableRow], tuple[str, int | None, str, bool]]:
-        return type(self), (self.where, self.line, self.why, self.skippable)
-
 
 class PackedFileError(RRCollectError, ValueError):
     """A packed file is cut off, damaged, or not what its header says."""
@@ -129,9 +111,6 @@ class PackedFileError(RRCollectError, ValueError):
         super().__init__(f"{shown(path)}: {why}")
         self.path = path
         self.why = why
-
-    def __reduce__(self) -> tuple[type[PackedFileError], tuple[str, str]]:
-        return type(self), (self.path, self.why)
 
 
 class SingleCluster(RRCollectError, ValueError):
@@ -150,9 +129,6 @@ class SingleCluster(RRCollectError, ValueError):
             )
         )
         super().__init__(f"{where} a single {unit}, so its variance is unknown; expected {mend}")
-
-    def __reduce__(self) -> tuple[type[SingleCluster], tuple[object, str]]:
-        return type(self), (self.stratum, self.unit)
 
 
 class NotCalibrated(RRCollectError, ValueError):
@@ -198,9 +174,6 @@ class Refusal(RRCollectError):
     def of(cls, reason: str, words: str | None = None) -> Refusal:
         """A report refused for a reason of the rules, in their words or in others."""
         return cls(STATUS[reason], reason, words or REASONS[reason])
-
-    def __reduce__(self) -> tuple[type[Refusal], tuple[int, str, str]]:
-        return type(self), (self.status, self.code, self.reason)
 
 
 class StoreError(RRCollectError):

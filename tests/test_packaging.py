@@ -43,6 +43,8 @@ def test_the_wheel_holds_both_packages_and_their_types(wheel):
         "rrcollect/web/element/words/ar.more.mjs",
         "server_agg/collect/static/page.css",
         "server_agg/demo/page.css",
+        "server_agg/demo/report.html",
+        "server_agg/demo/languages.toml",
     ):
         assert served in names
     assert not [name for name in names if name.startswith(("tests/", "examples/", "docs/")) or "node_modules" in name]

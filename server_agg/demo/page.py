@@ -1,8 +1,8 @@
 """The report of the demo: one HTML file that loads nothing from anywhere, and one picture.
 
-A reader meets the result first, then what a single answer gives away, then how it came about, then how to go on.  Rows
-and words are those of the results page, with the truth beside each bar.  What only some readers want is folded.  All
-text that is not this module's own is escaped.
+A reader meets the result first, then what a single answer gives away, then how it came about, then how to go on
+(`report.html`).  Rows and words are those of the results page, with the truth beside each bar.  What only some readers
+want is folded.  All text that is not this module's own is escaped.
 
 A row is drawn of boxes whose places are shares of its width: its words keep their size on a phone.  The picture that is
 a file of its own is SVG.  All shares of the page are on one axis; a number has the axis of its own range.
@@ -22,107 +22,65 @@ from typing import Any
 from rrcollect import __version__
 from rrcollect.answer.explain.headline import question_headline
 from rrcollect.answer.explain.words import Words
+from rrcollect.publish.question import Question
 from server_agg.demo.run import BY_SPORT, DemoRun
 from server_agg.results.drawing import share_limits
 
-LEGEND = (
-    '<div class="legend"><span class="l-dot">estimate</span><span class="l-bar">95 % bar</span>'
-    '<span class="l-truth">the truth, which only the simulation knows</span></div>'
-)
 DOT = {True: "dot", False: "dot hollow"}  # filled, unless the estimate was cut to its scale
 HOLD = "Every bar holds its truth."
-PARTS = {
-    "crowd": "What the crowd said",
-    "single": "What a single answer gives away",
-    "flow": "The flow, with the data of this run",
-    "real": "What was real here",
-    "limits": "What the bars do not cover",
-    "on": "How to go on",
-}
-COMMANDS = {
-    "Look at the survey as a device does": "verify survey.signed.json --trust publisher.pem.pub",
-    "Answer it yourself; what you type is not shown": "answer survey.signed.json --trust publisher.pem.pub --ledger "
-    "mine.sqlite3",
-    "Count the reports again, and estimate by sport": "estimate survey.signed.json reports.sqlite3 --trust "
-    "publisher.pem.pub --by sport",
-    "The same from the tallies, as a picture": "estimate tallies.json --question doped --by sport --plot by-sport.svg",
-    "How often do such bars hold? A thousand surveys": "plan --rehearse --epsilon 'ln 3' --prevalence 0.17 --surveys "
-    "1000",
-    "A collector with its pages, and people who trickle in": "demo --web",
-    "Your own survey: edit the file, then sign it": "publish survey.toml --key publisher.pem --out mine.signed.json",
-}
-LIMITS = (
-    "Bars hold for independent respondents drawn at random who follow the protocol. They do not cover people who do "
-    "not answer, lie on purpose, or answer twice on two devices.",
-    "Segments are sent as they are. Fine segments identify people.",
-    "Losses add up over questions: devices keep a budget for life.",
-    "A network address can tell who sent a report. Reports carry none; send them through a relay if that matters.",
-)
 WIDTH, LEFT, RIGHT, ROW = 480, 116, 380, 38  # of the picture
 
 
 def page(shown: DemoRun, program: str) -> str:
     """The whole page; `program` is how its reader calls rrcollect from the demo's folder."""
-    survey = shown.publication.survey
-    contents = "".join(f'<li><a href="#{name}">{words}</a></li>' for name, words in PARTS.items())
-    inside = {
-        "crowd": _crowd(shown),
-        "single": _single(shown),
-        "flow": _flow(shown),
-        "real": _list(_how_it_was_done(shown)),
-        "limits": _list(LIMITS),
-        "on": _how_to_go_on(shown, program),
+    survey, questions = shown.publication.survey, shown.questions
+    marks = _marks([row for question in questions if question["axis"]["share"] for row in question["drawn"]])
+    most = max(float(question.design.worst_likelihood_ratio) for question in survey.questions)
+    limit = f" No single answer changes the odds by a factor of more than {math.ceil(most - 1e-9)}."
+    reveals = zip(survey.questions, questions, strict=True)
+    written = (shown.folder / "survey.toml").read_text(encoding="utf-8").split("[[questions]]")[1].strip()
+    key, tally = next((k, t) for k, t in shown.tallies.items() if k.question == survey.questions[0].id)
+    counted = {"question": key.question, "round": key.round, "segments": dict(key.segments), **tally.as_dict()}
+    words = {
+        "title": survey.say(survey.title),
+        "publisher": survey.publisher,
+        "composition": shown.publication.composition.explain().splitlines()[-1],
+        "asked": "\n".join(["[[questions]]", *(line.split("#")[0].rstrip() for line in written.splitlines())]),
+        "digest": survey.digest[:16],
+        "envelope": _json(json.loads(shown.publication.envelope)),
+        "budget": shown.budget,
+        "report": _json(json.loads(shown.report)),
+        "counted": _json(counted),
+        "estimate": questions[0]["estimate"]["about"],
+        "place": "in memory, which syncs quickly," if shown.in_memory else "on this machine’s disk",
+        "folder": shlex.quote(os.path.relpath(shown.folder)),
+        "program": program,
+        "version": __version__,
     }
-    parts = [f'<h2 id="{name}">{words}</h2>\n{inside[name]}' for name, words in PARTS.items()]
-    return (
-        '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>{escape(survey.say(survey.title))}: a demo of rrcollect</title>\n"
-        f"<style>{style('drawings.css', 'page.css')}</style>\n</head>\n<body>\n<main>\n"
-        f'{_opening(shown)}\n<nav aria-label="Contents"><ol>{contents}</ol></nav>\n'
-        + "\n".join(parts)
-        + f"\n<footer>Made by <code>rrcollect demo</code>, rrcollect {__version__}. All people on this page are made "
-        "up.</footer>\n</main>\n</body>\n</html>\n"
+    return _file("server_agg.demo", "report.html").format(
+        **{name: escape(text) for name, text in words.items()},
+        style=style("drawings.css", "page.css"),
+        respondents=shown.full + shown.gateway,
+        full=shown.full,
+        gateway=shown.gateway,
+        reports=shown.tallies.n,
+        seconds=shown.seconds,
+        full_seconds=shown.full_seconds,
+        gateway_seconds=shown.gateway_seconds,
+        rate=shown.full / max(shown.full_seconds, 1e-9),
+        results="\n".join(_result(q, marks if q["axis"]["share"] else q["axis"]["marks"]) for q in questions),
+        limit=limit if math.isfinite(most) else "",
+        reveals="\n".join(_revealed(question, found) for question, found in reveals),
     )
 
 
 def style(*names: str) -> str:
     """The colours of every page, and style sheets of the demo."""
-    places = [("server_agg.results", "colours.css"), *(("server_agg.demo", name) for name in names)]
-    return "".join(resources.files(package).joinpath(name).read_text(encoding="utf-8") for package, name in places)
+    return _file("server_agg.results", "colours.css") + "".join(_file("server_agg.demo", name) for name in names)
 
 
-def _opening(shown: DemoRun) -> str:
-    survey = shown.publication.survey
-    facts = [
-        ("simulated respondents", f"{shown.full + shown.gateway:,}"),
-        ("with a real client of their own", f"{shown.full:,}"),
-        ("served by a gateway in bulk", f"{shown.gateway:,}"),
-        ("reports judged and stored, each once", f"{shown.tallies.n:,}"),
-        ("from signing to estimates", f"{shown.seconds:.0f} s"),
-    ]
-    cells = "".join(f"<div><dt>{name}</dt><dd>{value}</dd></div>" for name, value in facts)
-    return (
-        f'<p class="kicker">{escape(survey.say(survey.title))} · {escape(survey.publisher)} · a rehearsal</p>'
-        "<h1>Sensitive questions, asked without learning anyone’s answer</h1>"
-        '<p class="lead">A signed survey, randomised answers, and estimates with error bars, set beside the truth that '
-        f'a real survey never sees.</p><dl class="facts">{cells}</dl>'
-    )
-
-
-# ---- what was found -------------------------------------------------------------------------------------------------
-
-
-def _crowd(shown: DemoRun) -> str:
-    """Every question with its rows: everybody, the rounds, the sports or the options."""
-    shares = [row for question in shown.questions if question["axis"]["share"] for row in question["drawn"]]
-    marks = _marks(shares)
-    return (
-        "<p>Nobody’s own answer is known to the collector, nor to this page. The share of “yes” in the crowd is, the "
-        "shares of options, and the mean of a number, as closely as these bars say.</p>"
-        + LEGEND
-        + "".join(_result(q, marks if q["axis"]["share"] else q["axis"]["marks"]) for q in shown.questions)
-    )
+def _file(package: str, name: str) -> str:
+    return resources.files(package).joinpath(name).read_text(encoding="utf-8")
 
 
 def _marks(rows: Sequence[dict[str, Any]]) -> list[list[Any]]:
@@ -147,7 +105,7 @@ def _result(question: dict[str, Any], marks: Sequence[Sequence[Any]]) -> str:
         f'<p class="headline">{first}<strong>{escape(value)}</strong> ({escape(ends)}</p>'
         f"{forest(rows, question['text'], marks, question['axis']['unit'])}"
         f'<div class="truths"><p class="small"><span class="truth-word">In truth {escape(chief["truth_words"])} '
-        f"{among}.</span> {holds}</p>{_folded('Method', method)}</div></section>"
+        f"{among}.</span> {holds}</p><details><summary>Method</summary>{method}</details></div></section>"
     )
 
 
@@ -230,40 +188,13 @@ def picture(shown: DemoRun) -> str:
     )
 
 
-# ---- how it came about ----------------------------------------------------------------------------------------------
-
-
-def _single(shown: DemoRun) -> str:
+def _revealed(question: Question, found: dict[str, Any]) -> str:
     """What every device says of its own question, before it is answered."""
-    survey, words, cards = shown.publication.survey, Words.of("en"), ""
-    for question, found in zip(survey.questions, shown.questions, strict=True):
-        cards += (
-            f'<section class="card"><h3>{escape(found["text"])}</h3>'
-            f"<p>{escape(' '.join(question_headline(question, words)))}</p>"
-            f'<p class="small">Promised: {found["promise"]["words"]}</p></section>'
-        )
-    most = max(float(question.design.worst_likelihood_ratio) for question in survey.questions)
-    limit = f" No single answer changes the odds by a factor of more than {math.ceil(most - 1e-9)}."
     return (
-        "<p>Before an answer leaves the device, chance may change it. How often is published, signed, and applied "
-        "exactly: these are the numbers the device ran, the report carries and the estimate uses."
-        f'{limit if math.isfinite(most) else ""}</p><div class="reveals">{cards}</div>'
-        f"<p>{escape(shown.publication.composition.explain().splitlines()[-1])}</p>"
+        f'<section class="card"><h3>{escape(found["text"])}</h3>'
+        f"<p>{escape(' '.join(question_headline(question, Words.of('en'))))}</p>"
+        f'<p class="small">Promised: {found["promise"]["words"]}</p></section>'
     )
-
-
-def _code(text: str) -> str:
-    return f"<pre><code>{escape(text)}</code></pre>"
-
-
-def _folded(name: str, inside: str, words: str = "") -> str:
-    """What opens when a reader asks for it; `words` stand beside its name."""
-    beside = f" <span>{escape(words)}</span>" if words else ""
-    return f"<details><summary>{escape(name)}{beside}</summary>{inside}</details>"
-
-
-def _list(items: Sequence[str]) -> str:
-    return "<ul>" + "".join(f"<li>{item}</li>" for item in items) + "</ul>"
 
 
 def _json(value: dict[str, Any]) -> str:
@@ -271,55 +202,3 @@ def _json(value: dict[str, Any]) -> str:
     cut = {name: f"{part[:47]}…" if isinstance(part, str) and len(part) > 64 else part for name, part in value.items()}
     lines = [f"  {json.dumps(name)}: {json.dumps(part, ensure_ascii=False)}" for name, part in cut.items()]
     return "{\n" + ",\n".join(lines) + "\n}"
-
-
-def _flow(shown: DemoRun) -> str:
-    """A sample of the data at every arrow."""
-    survey = shown.publication.survey
-    written = (shown.folder / "survey.toml").read_text(encoding="utf-8")
-    asked = "\n".join(line.split("#")[0].rstrip() for line in written.split("[[questions]]")[1].strip().splitlines())
-    key, tally = next((k, t) for k, t in shown.tallies.items() if k.question == survey.questions[0].id)
-    counted = {"question": key.question, "round": key.round, "segments": dict(key.segments), **tally.as_dict()}
-    steps = [
-        ("Design", "The publisher writes what is asked and promised; the optimal matrix follows from it.",
-         f"[[questions]]\n{asked}"),
-        ("Publish", f"Checked, signed, and known from here on by its digest {survey.digest[:16]}….",
-         _json(json.loads(shown.publication.envelope))),
-        ("Answer", "A device verifies the signature, checks its own policy, draws once, and writes that down before "
-         "anything leaves. One device’s account.", shown.budget),
-        ("Deliver", "All that ever leaves a device, one request each (one such report).",
-         _json(json.loads(shown.report))),
-        ("Tally", "The collector judges and stores each report once; this is counted.", _json(counted)),
-        ("Estimate", "Unbiased, with a bar whose coverage is computed.", shown.questions[0]["estimate"]["about"]),
-    ]  # fmt: skip
-    items = "".join(f"<li>{_folded(f'{name}.', _code(data), words)}</li>" for name, words, data in steps)
-    return f'<p>A sample of the data at every step: open one to see it.</p><ol class="flow">{items}</ol>'
-
-
-def _how_it_was_done(shown: DemoRun) -> list[str]:
-    """Which respondents were which, and what was simulated."""
-    place = "in memory, which syncs quickly," if shown.in_memory else "on this machine’s disk"
-    rate = shown.full / max(shown.full_seconds, 1e-9)
-    said = [
-        f"<strong>{shown.full:,} respondents by full clients</strong> ({shown.full_seconds:.1f} s, {rate:.0f} per "
-        "second): a ledger each, the signature verified, the default policy, every draw committed before it left.",
-        f"<strong>{shown.gateway:,} through a gateway in bulk</strong> ({shown.gateway_seconds:.1f} s): the same law "
-        "and secure generator for many truths at once. A gateway sees the truths; it keeps no ledger and no budget.",
-        "Both ways end at the collector’s own judge and durable store; only its web server is left out. The store "
-        "holds exactly one answer for every person and question, which the demo checks.",
-        f"Simulated are the people and what is true of them. Ledgers and database lay {place} while the demo ran.",
-    ]
-    return said if shown.gateway else [said[0], *said[2:]]
-
-
-def _how_to_go_on(shown: DemoRun, program: str) -> str:
-    """Commands that work in the demo's folder as they are printed."""
-    items = "".join(
-        f"<div><dt>{escape(words)}</dt><dd>{_code(f'{program} {command}')}</dd></div>"
-        for words, command in COMMANDS.items()
-    )
-    return (
-        "<p>This folder holds the survey as written and as signed, the key (of no worth: it is a demo’s), the "
-        "collector’s database and the tallies. Go into it from where the demo was started, then:</p>"
-        f'{_code(f"cd {shlex.quote(os.path.relpath(shown.folder))}")}<dl class="commands">{items}</dl>'
-    )

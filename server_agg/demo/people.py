@@ -26,7 +26,6 @@ from __future__ import annotations
 import multiprocessing
 import os
 import secrets
-import shutil
 import signal
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -34,7 +33,10 @@ from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Future, ProcessP
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
 import numpy as np
 
@@ -50,7 +52,6 @@ from rrcollect import (
 )
 from rrcollect.errors import ReportRefused, RRCollectError
 from rrcollect.publish.publication import Publication
-from rrcollect.publish.question import Question
 from rrcollect.publish.report import REASONS
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
@@ -97,26 +98,6 @@ class Person:
             yield question, self.round if question == "pressed" else 0, self.truths[question]
 
 
-@dataclass(frozen=True)
-class Population:
-    """The people drawn."""
-
-    people: tuple[Person, ...]
-
-    def _said(self, question: str, round_: int, sport: str | None) -> list[Truth]:
-        return [t for p in self.people for q, r, t in p.asked()
-                if (q, r) == (question, round_) and sport in (None, p.sport)]  # fmt: skip
-
-    def share(self, question: str, round_: int = 0, sport: str | None = None, option: int | None = None) -> float:
-        """Among those who are asked: the share of yes or of an option, or the mean of a number."""
-        said = self._said(question, round_, sport)
-        return sum(truth if option is None else truth == option for truth in said) / len(said)
-
-    def count(self, question: str, round_: int = 0) -> int:
-        """How many are asked."""
-        return len(self._said(question, round_, None))
-
-
 def true_value(question: str, round_: int = 0, sport: str | None = None, option: int | None = None) -> float:
     """In the population the people are drawn from: the share of yes or of an option, or the mean of a number."""
     if sport is None:
@@ -127,34 +108,26 @@ def true_value(question: str, round_: int = 0, sport: str | None = None, option:
     return SHARES[question, round_][sport] if option is None else TEMPTED[sport][option]
 
 
-def drawn_population(size: int) -> Population:
-    """`size` people drawn independently; every second one is asked `pressed` in the second round."""
+def drawn_people(size: int, rounds: int = 2) -> tuple[Person, ...]:
+    """`size` people drawn independently; of two `rounds` of `pressed` every second one is asked in the second."""
     rng = np.random.default_rng()
     sports = rng.choice(list(SPORTS), size=size, p=list(SPORTS.values())).tolist()
-    luck = rng.random((size, len(YES_NO)))
-    others = zip(*_choices_and_hours(rng, sports), strict=True)
     people = []
-    for place, (sport, (chosen, hours)) in enumerate(zip(sports, others, strict=True)):
-        rounds = {"doped": 0, "pressed": place % 2, "fixed": 0}
-        truths: dict[str, Truth] = {q: bool(luck[place, i] < SHARES[q, rounds[q]][sport]) for i, q in enumerate(YES_NO)}
-        people.append(Person(sport, place % 2, {**truths, CHOICE: chosen, NUMBER: hours}))
-    return Population(tuple(people))
-
-
-def _choices_and_hours(rng: np.random.Generator, sports: Sequence[str]) -> tuple[list[int], list[float]]:
-    chosen = [int(rng.choice(5, p=TEMPTED[sport])) for sport in sports]
-    return chosen, [float(LONGEST * rng.beta(*HOURS[sport])) for sport in sports]
+    for place, (sport, luck) in enumerate(zip(sports, rng.random((size, len(YES_NO))), strict=True)):
+        number = place % rounds
+        shares = [SHARES[question, number if question == "pressed" else 0][sport] for question in YES_NO]
+        truths: dict[str, Truth] = dict(zip(YES_NO, (luck < shares).tolist(), strict=True))
+        chosen, hours = int(rng.choice(5, p=TEMPTED[sport])), float(LONGEST * rng.beta(*HOURS[sport]))
+        people.append(Person(sport, number, {**truths, CHOICE: chosen, NUMBER: hours}))
+    return tuple(people)
 
 
 def sample_csv(size: int) -> str:
     """Made-up people as a CSV file, all asked in the first round; nobody has the name of anybody made up before."""
-    rng = np.random.default_rng()
-    sports = rng.choice(list(SPORTS), size=size, p=list(SPORTS.values())).tolist()
-    luck = rng.random((size, len(YES_NO)))
     lines = [",".join(["person", "sport", *YES_NO])]
-    for sport, chances in zip(sports, luck, strict=True):
-        said = ["yes" if x < SHARES[q, 0][sport] else "no" for q, x in zip(YES_NO, chances, strict=True)]
-        lines.append(",".join([secrets.token_hex(8), sport, *said]))
+    for person in drawn_people(size, rounds=1):
+        said = ["yes" if person.truths[question] else "no" for question in YES_NO]
+        lines.append(",".join([secrets.token_hex(8), person.sport, *said]))
     return "\n".join(lines) + "\n"
 
 
@@ -231,13 +204,16 @@ def _counter(store: str) -> InProcessCollector:
     return InProcessCollector(store)
 
 
+def passing_device(desk: Desk, person: Person, collector: Transport) -> None:
+    """A person answers with a device that goes away with its ledger."""
+    with TemporaryDirectory(dir=desk.ledgers) as device:
+        one_device(desk, person, collector, Path(device, "ledger.sqlite3"))
+
+
 def _people_answer(desk: Desk, people: Sequence[Person]) -> int:
-    """One task of the pool; a simulated device goes away with its ledger."""
+    """One task of the pool."""
     for person in people:
-        device = Path(desk.ledgers, secrets.token_hex(8))
-        device.mkdir()
-        one_device(desk, person, _counter(desk.store), device / "ledger.sqlite3")
-        shutil.rmtree(device)
+        passing_device(desk, person, _counter(desk.store))
     return len(people)
 
 
@@ -254,36 +230,27 @@ def _undisturbed() -> Iterator[None]:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
 
 
-@contextmanager
-def _told_apart() -> Iterator[None]:
-    """A process that the machine ended is an error of ours, in words."""
-    try:
-        yield
-    except BrokenExecutor:
-        raise RRCollectError("a process with simulated devices ended; is there enough memory?") from None
-
-
 def by_full_clients(
     desk: Desk, people: Sequence[Person], seconds: float, tell: Callable[[int], None], processes: int | None = None
 ) -> int:
     """The first people answer by full clients until the time is up; returns how many did."""
-    tasks = (people[i : i + CHUNK] for i in range(0, len(people), CHUNK))
-    many = processes or min(
-        8, len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    )
-    done, end = 0, time.monotonic() + seconds
-    with _told_apart(), ProcessPoolExecutor(many, multiprocessing.get_context("spawn")) as pool:
-        running: set[Future[int]] = set()
-        for task in tasks:
-            while len(running) >= many + 1:
-                finished, running = wait(running, return_when=FIRST_COMPLETED)
-                done += sum(each.result() for each in finished)
-                tell(done)
-            if time.monotonic() >= end:
-                break
-            with _undisturbed():
-                running.add(pool.submit(_people_answer, desk, list(task)))
-        done += sum(each.result() for each in running)
+    usable = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    many, done, end = processes or min(8, usable), 0, time.monotonic() + seconds
+    running: set[Future[int]] = set()
+    try:
+        with ProcessPoolExecutor(many, multiprocessing.get_context("spawn")) as pool:
+            for start in range(0, len(people), CHUNK):
+                while len(running) >= many + 1:
+                    finished, running = wait(running, return_when=FIRST_COMPLETED)
+                    done += sum(each.result() for each in finished)
+                    tell(done)
+                if time.monotonic() >= end:
+                    break
+                with _undisturbed():
+                    running.add(pool.submit(_people_answer, desk, people[start : start + CHUNK]))
+            done += sum(each.result() for each in running)
+    except BrokenExecutor:
+        raise RRCollectError("a process with simulated devices ended; is there enough memory?") from None
     tell(done)
     return done
 
@@ -291,40 +258,23 @@ def by_full_clients(
 def by_gateway(
     publication: Publication, people: Sequence[Person], counter: InProcessCollector, tell: Callable[[int], None]
 ) -> int:
-    """The other people's truths randomised in bulk; returns how many people."""
-    waiting: list[bytes] = []
-    for number, report in enumerate(_bulk_reports(publication, people), start=1):
-        waiting.append(report.to_bytes())
-        if len(waiting) == BATCH:
-            counter.send_all(waiting)
-            tell(number // len(QUESTIONS))
-            waiting.clear()
-    if waiting:
-        counter.send_all(waiting)
-    return len(people)
-
-
-def _randomised(truths: Sequence[Truth], question: Question) -> Iterator[str]:
-    """The answers to send instead of these truths, in bulk, by the question's kind."""
-    return question.design.texts(randomise_many(truths, question.design, **question.kind.bounded))
-
-
-def _bulk_reports(publication: Publication, people: Sequence[Person]) -> Iterator[Report]:
-    """A report for every (person, question, round), question by question."""
+    """The other people's truths randomised in bulk, question by question; returns how many people."""
     asked: dict[tuple[str, int], list[tuple[str, Truth]]] = {}
     for person in people:
         for question, number, truth in person.asked():
             asked.setdefault((question, number), []).append((person.sport, truth))
+    done = 0
     for (name, number), cells in asked.items():
         about = publication.survey.question(name)
-        answers = _randomised([truth for _, truth in cells], about)
-        for (sport, _), answer in zip(cells, answers, strict=True):
-            yield Report(
-                survey=publication.digest,
-                question=name,
-                design=about.design,
-                answer=answer,
-                id=secrets.token_hex(16),
-                round=number,
-                segments={"sport": sport},
-            )
+        drawn = randomise_many([truth for _, truth in cells], about.design, **about.kind.bounded)
+        answers = zip(cells, about.design.texts(drawn), strict=True)
+        what: dict[str, Any] = {"survey": publication.digest, "question": name, "design": about.design, "round": number}
+        reports = (
+            Report(**what, answer=answer, id=secrets.token_hex(16), segments={"sport": sport}).to_bytes()
+            for (sport, _), answer in answers
+        )
+        while batch := list(islice(reports, BATCH)):
+            counter.send_all(batch)
+            done += len(batch)
+            tell(done // len(QUESTIONS))
+    return len(people)

@@ -15,7 +15,8 @@ import shutil
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Collection, Iterator
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -31,10 +32,10 @@ from server_agg.demo.people import (
     SPORTS,
     Desk,
     InProcessCollector,
-    Population,
+    Person,
     by_full_clients,
     by_gateway,
-    drawn_population,
+    drawn_people,
     one_device,
     true_value,
 )
@@ -61,7 +62,7 @@ class DemoRun:
 
     folder: Path
     publication: Publication
-    population: Population
+    people: tuple[Person, ...]
     full: int
     gateway: int
     full_seconds: float
@@ -165,14 +166,16 @@ def fresh_folder(folder: Path) -> None:
         (folder / name).unlink(missing_ok=True)
 
 
-def published(folder: Path, text: str | None = None) -> tuple[Publication, SigningKey]:
-    """Write, check and sign the survey (the template), with a new key; all of it is stored in the folder."""
-    text = text or template()
-    (folder / "survey.toml").write_text(text, encoding="utf-8")
+def published(folder: Path, entries: dict[str, Any] | None = None) -> tuple[Publication, SigningKey]:
+    """Check and sign the survey (the template, which is then written as well), with a new key; all in the folder."""
+    if entries is None:
+        text = template()
+        (folder / "survey.toml").write_text(text, encoding="utf-8")
+        entries = parse(text)
     key = SigningKey.generate()
     key.save(folder / "publisher.pem")
     (folder / "publisher.pem.pub").write_bytes(key.public.to_pem())
-    publication = Survey.from_entries(parse(text)).publish([key])
+    publication = Survey.from_entries(entries).publish([key])
     (folder / "survey.signed.json").write_bytes(publication.envelope)
     return publication, key
 
@@ -204,8 +207,7 @@ def run_demo(
     """Run it all; `folder` is fresh."""
     start = time.monotonic()
     publication, key = published(folder)
-    population = drawn_population(respondents)
-    people = population.people
+    people = drawn_people(respondents)
     with working_folder() as (work, in_memory):
         desk = desk_of(publication, key, work)
         counter = InProcessCollector(desk.store)
@@ -220,12 +222,12 @@ def run_demo(
         tallies = counter.tallies()
         counter.close()
         _copy(Path(desk.store), folder / "reports.sqlite3")
-    _check(population, tallies)
+    _check(people, tallies)
     (folder / "tallies.json").write_text(tallies.to_json() + "\n", encoding="utf-8")
     return DemoRun(
         folder=folder,
         publication=publication,
-        population=population,
+        people=people,
         full=full,
         gateway=gateway,
         full_seconds=bulk - answered,
@@ -245,19 +247,13 @@ def _copy(source: Path, target: Path) -> None:
         old.backup(new)
 
 
-def _check(population: Population, tallies: Tallies) -> None:
+def _check(people: Iterable[Person], tallies: Tallies) -> None:
     """Everybody was counted once in every question they were asked, by sport and round."""
-    asked: dict[tuple[str, int, str], int] = {}
-    for person in population.people:
-        for question, number, _ in person.asked():
-            cell = question, number, person.sport
-            asked[cell] = asked.get(cell, 0) + 1
-    counted: dict[tuple[str, int, str], int] = {}
+    asked = Counter((question, number, who.sport) for who in people for question, number, _ in who.asked())
+    counted: Counter[tuple[str, int, str]] = Counter()
     for key, tally in tallies.items():
-        cell = key.question, key.round, dict(key.segments).get("sport", "")
-        counted[cell] = counted.get(cell, 0) + tally.n
-    if asked != counted:
-        wrong = {cell for cell in {*asked, *counted} if asked.get(cell) != counted.get(cell)}
+        counted[key.question, key.round, dict(key.segments).get("sport", "")] += tally.n
+    if wrong := {cell for cell in {*asked, *counted} if asked[cell] != counted[cell]}:
         raise DemoFailed(
             f"{len(wrong)} of {len(SPORTS) * 6} cells were not counted once per person: {sorted(wrong)[:3]}"
         )

@@ -5,28 +5,27 @@ come afterwards each have a client with a ledger of their own and send by HTTP t
 the people.  The collector listens on this machine alone.  Ctrl-C ends it: what was accepted is committed, the folder
 goes away.
 
-The survey has its texts in German and Arabic as well, so that its page can be read in them as a whole.  A plain text of
-the template becomes a map by language; its names stay as they are.  A text that is not found there is an error.
+The survey has its texts in German and Arabic as well (`languages.toml`), so that its page can be read in them as a
+whole.  A plain text of the template becomes a map by language; its names stay as they are.  One without its translation
+is an error.
 """
 
 from __future__ import annotations
 
-import json
-import re
 import secrets
-import shutil
 import signal
 import socket
 import threading
+import tomllib
 from collections.abc import Callable
-from pathlib import Path
+from importlib import resources
 from typing import Any
 
 from rrcollect.deliver.transport import HttpTransport
 from rrcollect.errors import ParameterError, RRCollectError
 from rrcollect.lazy import extra
-from rrcollect.publish.survey_file import template
-from server_agg.demo.people import Desk, InProcessCollector, by_gateway, drawn_population, one_device
+from rrcollect.publish.survey_file import parse, template
+from server_agg.demo.people import Desk, InProcessCollector, by_gateway, drawn_people, passing_device
 from server_agg.demo.run import desk_of, published, working_folder
 
 HOST = "127.0.0.1"
@@ -36,54 +35,7 @@ OPENING = (
     f"{BEFORE} people answered through a gateway before, and were released; others come one by one:\n"
     "the owner sees them with the token, strangers after the next release\nstop with Ctrl-C"
 )
-TEXTS = {
-    "Clean sport": ("Sauberer Sport", "رياضة نظيفة"),
-    "Have you ever taken a banned substance?": (
-        "Haben Sie je ein verbotenes Mittel genommen?",
-        "هل تناولت يومًا مادة محظورة؟",
-    ),
-    "Did anybody press you to dope this season?": (
-        "Hat Sie in dieser Saison jemand zum Doping gedrängt?",
-        "هل ضغط عليك أحد لتتعاطى المنشطات هذا الموسم؟",
-    ),
-    "Were you ever paid to lose on purpose?": (
-        "Wurden Sie je dafür bezahlt, absichtlich zu verlieren?",
-        "هل دُفع لك يومًا مال لتخسر عمدًا؟",
-    ),
-    "What would tempt you most to dope?": (
-        "Was würde Sie am ehesten zum Doping verleiten?",
-        "ما أكثر ما قد يغريك بتعاطي المنشطات؟",
-    ),
-    "A contract": ("Ein Vertrag", "عقد"),
-    "A medal": ("Eine Medaille", "ميدالية"),
-    "An injury": ("Eine Verletzung", "إصابة"),
-    "What others do": ("Was andere tun", "ما يفعله الآخرون"),
-    "Nothing": ("Nichts", "لا شيء"),
-    "How many hours did you train last week?": (
-        "Wie viele Stunden haben Sie letzte Woche trainiert?",
-        "كم ساعة تدربت في الأسبوع الماضي؟",
-    ),
-    "hours": ("Stunden", "ساعة"),
-}
-SPORT_NAMES = {
-    "athletics": ("Leichtathletik", "ألعاب القوى"),
-    "cycling": ("Radsport", "ركوب الدراجات"),
-    "swimming": ("Schwimmen", "السباحة"),
-    "weightlifting": ("Gewichtheben", "رفع الأثقال"),
-}
-ADDED = {
-    "introduction": (
-        "We ask athletes what they would tell nobody.",
-        "Wir fragen, was Sportler niemandem sagen würden.",
-        "نسأل الرياضيين عما لا يقولونه لأحد.",
-    ),
-    "thanks": (
-        "You helped to make sport fairer.",
-        "Sie haben geholfen, den Sport fairer zu machen.",
-        "لقد ساهمت في جعل الرياضة أكثر عدلًا.",
-    ),
-    "contact": ("survey@example.org", "umfrage@example.org", "survey@example.org"),
-}
+TRANSLATED = ("title", "text", "unit", "options")  # what people read of the template
 Say = Callable[[dict[str, Any], str], None]
 
 
@@ -101,12 +53,9 @@ class Trickle(threading.Thread):
         """Answer and deliver, person after person; what goes wrong is kept for the end."""
         transport = HttpTransport()
         while not self._over.wait(self._pause):
-            person = drawn_population(2).people[self.answered % 2]  # one of each round
-            device = Path(self._desk.ledgers, secrets.token_hex(8))
+            person = drawn_people(2)[self.answered % 2]  # one of each round
             try:
-                device.mkdir()
-                one_device(self._desk, person, transport, device / "ledger.sqlite3")
-                shutil.rmtree(device)
+                passing_device(self._desk, person, transport)
             except (RRCollectError, OSError) as error:
                 if not self._over.wait(PARTING):
                     self.trouble = str(error)
@@ -145,7 +94,7 @@ def run_web(port: int, pause: float, say: Say) -> tuple[dict[str, Any], str]:
         desk = desk_of(publication, key, folder)
         counter = InProcessCollector(desk.store)
         counter.publish(publication.envelope, key.public.raw.hex())
-        by_gateway(publication, drawn_population(BEFORE).people, counter, lambda done: None)
+        by_gateway(publication, drawn_people(BEFORE), counter, lambda done: None)
         counter.store.release(publication.survey, headline=0)
         counter.close()
         settings, token = CollectorSettings(public_results=True), secrets.token_urlsafe(24)
@@ -172,30 +121,19 @@ def run_web(port: int, pause: float, say: Say) -> tuple[dict[str, Any], str]:
     return {"respondents": people.answered, "before": BEFORE}, words
 
 
-def survey_in_languages(here: str) -> str:
+def survey_in_languages(here: str) -> dict[str, Any]:
     """The template of a survey, with its texts in three languages.
 
-    >>> "ar = " in survey_in_languages("http://127.0.0.1")
-    True
+    >>> sorted(survey_in_languages("http://127.0.0.1")["title"])
+    ['ar', 'de', 'en']
     """
-    text = template(here)
-    for english, others in TEXTS.items():
-        made = _map(english, *others)
-        text, found = re.subn(rf"(?<!id = ){re.escape(json.dumps(english))}", lambda _, made=made: made, text)  # type: ignore[misc]
-        if not found:
-            raise ValueError(f"the template has no text {english!r}")
-    values = ", ".join(
-        f"{{ value = {json.dumps(name)}, label = {_map(name, *said)} }}" for name, said in SPORT_NAMES.items()
-    )
-    sports = f"{{ label = {_map('Sport', 'Sportart', 'الرياضة')}, values = [{values}] }}"
-    plain = f"sport = {json.dumps(list(SPORT_NAMES))}"
-    if plain not in text:
-        raise ValueError(f"the template has no segment {plain!r}")
-    added = "".join(f"{name} = {_map(*said)}\n" for name, said in ADDED.items())
-    return text.replace(plain, f"sport = {sports}").replace("\n[segments]", f"{added}\n[segments]")
+    languages = tomllib.loads(resources.files("server_agg.demo").joinpath("languages.toml").read_text("utf-8"))
 
+    def said(value: Any, name: str = "") -> Any:
+        if isinstance(value, dict):
+            return {key: said(part, key) for key, part in value.items()}
+        if isinstance(value, list):
+            return [said(part, name) for part in value]
+        return {"en": value, **languages["texts"][value]} if name in TRANSLATED else value
 
-def _map(english: str, german: str, arabic: str) -> str:
-    """A text by language, in TOML."""
-    said = {"en": english, "de": german, "ar": arabic}
-    return "{ " + ", ".join(f"{name} = {json.dumps(words, ensure_ascii=False)}" for name, words in said.items()) + " }"
+    return {**said(parse(template(here))), **languages["added"], "segments": {"sport": languages["sport"]}}
