@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rrcollect import AnswerRefused, BulkLedger, LedgerError, ParameterError, Policy, Promise
-from rrcollect.answer.ledger import bulk_file as bulk_ledger_file
+from rrcollect.answer.ledger.bulk import BulkLedgerFile
 from rrcollect.errors import LedgerCorrupt, LedgerNewer, LedgerRestored, LedgerUnavailable
 from tests.support.bulk_crashing import reservation_killed_everywhere
 from tests.support.ledger_crashing import in_child
@@ -334,7 +334,7 @@ def a_device_s_ledger(folder):
         (remove_ledger, LedgerRestored),
         (remove_guard, LedgerRestored),
         (another_ledger, LedgerRestored),
-        (altering("DELETE FROM runs WHERE seq = 2"), LedgerRestored),
+        (altering("DELETE FROM runs WHERE seq = 2"), LedgerCorrupt),
         (altering("DELETE FROM runs WHERE seq = 1"), LedgerCorrupt),
         (altering("UPDATE runs SET people = x''"), LedgerCorrupt),
         (altering("UPDATE runs SET epsilon = '0' WHERE seq = 2"), LedgerCorrupt),
@@ -390,7 +390,7 @@ def test_a_place_that_cannot_be_written_is_an_error(tmp_path):
 def test_an_older_schema_is_brought_forward_and_keeps_its_draws(tmp_path, monkeypatch):
     new(tmp_path, PEOPLE)
     later = ["CREATE TABLE notes (text TEXT)", "INSERT INTO notes VALUES ('made')"]
-    monkeypatch.setattr(bulk_ledger_file, "STEPS", [*bulk_ledger_file.STEPS, later])
+    monkeypatch.setattr(BulkLedgerFile, "steps", [*BulkLedgerFile.steps, later])
     assert not any(new(tmp_path, PEOPLE))
     with closing(sqlite3.connect(tmp_path / NAME)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (2,)

@@ -10,6 +10,7 @@ import pytest
 from rrcollect import LedgerError
 from rrcollect.errors import LedgerCorrupt, LedgerNewer, LedgerUnavailable, NewerSchema
 from rrcollect.schema import upgrade
+from tests.inside.answer import LedgerFile
 from tests.inside.answer import file as ledger_file
 from tests.support.ledger_crashing import AGAIN, SIGNED, at_line, device, in_child, race, rows, traced
 
@@ -32,7 +33,7 @@ def written(tmp_path):
 @pytest.fixture
 def newer(monkeypatch):
     """From here on the program knows schema 2."""
-    return lambda: monkeypatch.setattr(ledger_file, "STEPS", [*ledger_file.STEPS, LATER])
+    return lambda: monkeypatch.setattr(LedgerFile, "steps", [*LedgerFile.steps, LATER])
 
 
 def schema(path):
@@ -77,7 +78,7 @@ def test_a_new_file_takes_every_step(tmp_path, newer):
 def test_a_file_of_a_newer_program_is_refused_by_name_and_left_as_it_is(written, newer, monkeypatch):
     path, _ = written
     with monkeypatch.context() as later:
-        later.setattr(ledger_file, "STEPS", [*ledger_file.STEPS, LATER])
+        later.setattr(LedgerFile, "steps", [*LedgerFile.steps, LATER])
         device(path)
     kept = (path / "ledger.sqlite3").read_bytes()
     said = "the ledger ledger.sqlite3 has schema 2; this program knows schemas up to 1: a newer version wrote it"
@@ -104,7 +105,7 @@ def test_a_damaged_file_is_not_brought_forward(written, newer):
 def test_a_step_that_fails_leaves_the_file_as_it_was(written, monkeypatch):
     path, bodies = written
     with monkeypatch.context() as broken:
-        broken.setattr(ledger_file, "STEPS", [*ledger_file.STEPS, [LATER[0], "INSERT INTO notes VALUES (1)"]])
+        broken.setattr(LedgerFile, "steps", [*LedgerFile.steps, [LATER[0], "INSERT INTO notes VALUES (1)"]])
         with pytest.raises(LedgerError):
             device(path)
     assert schema(path) == 1

@@ -16,7 +16,7 @@ Rules
    whatever the question and the round; one mark in common is enough to refuse.  Nothing is debited: nobody is named.
 6. Ids are texts or whole numbers; 7, "7" and " 7 " are the same person.  One that is empty or stands twice is refused.
 7. What cannot be trusted (damaged, restored from an old copy, locked, full) raises a `LedgerError`, and nobody is
-   reserved; see `bulk_file`.
+   reserved.  The file is opened, waited for, verified and guarded as every ledger's file (`LedgerFile`).
 """
 
 from __future__ import annotations
@@ -24,15 +24,18 @@ from __future__ import annotations
 import hmac
 import itertools
 import os
+import secrets
 import sqlite3
 import unicodedata
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rrcollect.answer.ledger.bulk_file import RUNS, BulkLedgerFile, append_run, key_of
+from rrcollect.answer.ledger.content import META, Change
+from rrcollect.answer.ledger.file import LedgerFile
 from rrcollect.answer.policy import Policy
 from rrcollect.design.promise import Promise, total
 from rrcollect.errors import AnswerRefused, LedgerCorrupt, ParameterError
@@ -46,6 +49,25 @@ if TYPE_CHECKING:
 HASH = np.dtype("S16")  # compared byte by byte: the width is the same for all
 AT_ONCE = 65_536
 MOST_AT_ONCE = 50_000_000  # people per reservation: SQLite's limit for one value, with room
+
+
+class BulkLedgerFile(LedgerFile):
+    """The file of a bulk ledger.  A run is one reservation; without ids it has no `attribute`."""
+
+    what: ClassVar = "bulk ledger"
+    application: ClassVar = 0x72726C62  # "rrlb"
+    steps: ClassVar = [
+        [
+            META,
+            "CREATE TABLE secret (key BLOB NOT NULL)",
+            "CREATE TABLE runs (seq INTEGER PRIMARY KEY, attribute TEXT, round INTEGER, epsilon TEXT, delta TEXT, "
+            "people BLOB NOT NULL, marks BLOB NOT NULL, because TEXT, at TEXT)",
+        ],
+    ]
+
+    def _begin(self, connection: sqlite3.Connection) -> None:
+        connection.execute("INSERT INTO secret VALUES (?)", (secrets.token_bytes(32),))
+        super()._begin(connection)
 
 
 class Reservation(NamedTuple):
@@ -89,7 +111,7 @@ class BulkLedger:
         self.path = Path(path).resolve()
         self._file = BulkLedgerFile(self.path)
         with self._file.reading() as connection:
-            self._key = key_of(connection)
+            self._key = _key_of(connection)
 
     def keyed(self, ids: Iterable[str | int], first: int = 1) -> People:
         """The people behind some ids, 16 bytes each: for `reserve`, where all ids at once would be too many.
@@ -127,15 +149,14 @@ class BulkLedger:
         order = np.argsort(people, kind="stable")
         ranked = people[order]
         _refuse_repeated(ranked, order)
-        with self._file.reserving() as connection:
-            self._check_key(connection)
-            marks = self._refuse_drawn_table(connection, table or {}, again, "attribute IS NULL")
-            before, spent, number = _history(connection, ranked, attribute, round)
+        with self._file.transaction() as change:
+            marks = self._refuse_drawn_table(change.connection, table or {}, again, "attribute IS NULL")
+            before, spent, number = _history(change.connection, ranked, attribute, round)
             over = np.array([_above(own, life, cost, policy) for own, life in spent], np.bool_)[number]
             drawn = ~over if again else ~over & ~before
             if drawn.any():
-                costs = str(cost.epsilon), str(cost.delta)
-                append_run(connection, (attribute, round, *costs, ranked[drawn].tobytes(), marks), again)
+                row = {"attribute": attribute, "round": round, "epsilon": str(cost.epsilon), "delta": str(cost.delta)}
+                _append(change, {**row, "people": ranked[drawn].tobytes(), "marks": marks}, again)
         new = np.empty(drawn.size, np.bool_)
         new[order] = drawn
         left = ~drawn & ~over
@@ -146,10 +167,9 @@ class BulkLedger:
         _check_reason(again)
         if not table:
             raise ParameterError("table", "without marks", "at least one text by which it is found again")
-        with self._file.reserving() as connection:
-            self._check_key(connection)
-            marks = self._refuse_drawn_table(connection, table, again, "TRUE")
-            append_run(connection, (None, None, None, None, b"", marks), again)
+        with self._file.transaction() as change:
+            marks = self._refuse_drawn_table(change.connection, table, again, "TRUE")
+            _append(change, {"people": b"", "marks": marks}, again)
 
     def runs(self) -> list[BulkRun]:
         """Every reservation, in order."""
@@ -164,14 +184,12 @@ class BulkLedger:
     def _hash(self, kind: str, text: str) -> bytes:
         return hmac.digest(self._key, f"{kind}\0{text}".encode(), "sha256")[: HASH.itemsize]
 
-    def _check_key(self, connection: sqlite3.Connection) -> None:
-        if key_of(connection) != self._key:
-            raise LedgerCorrupt(f"the bulk ledger {self.path.name} was replaced by another one while in use")
-
     def _refuse_drawn_table(
         self, connection: sqlite3.Connection, table: Mapping[str, str], again: str | None, which: str
     ) -> bytes:
-        """The marks of a table, hashed; an error if the runs `which` know one of them."""
+        """The marks of a table, hashed; an error if the runs `which` know one of them, or this is another ledger."""
+        if _key_of(connection) != self._key:
+            raise LedgerCorrupt(f"{self._file.name} was replaced by another one while in use")
         hashed = {self._hash(f"mark {kind}", text): kind for kind, text in table.items()}
         known = set()
         for (marks,) in connection.execute(f"SELECT marks FROM runs WHERE {which}"):  # noqa: S608  from this module
@@ -180,6 +198,17 @@ class BulkLedger:
             seen = ", ".join(kind for mark, kind in hashed.items() if mark in known)
             raise AnswerRefused(f"this column was drawn from before (recognised by: {seen})")
         return b"".join(hashed)
+
+
+def _key_of(connection: sqlite3.Connection) -> bytes:
+    """The key that was made with the ledger."""
+    return bytes(connection.execute("SELECT key FROM secret").fetchone()[0])
+
+
+def _append(change: Change, run: dict[str, Any], again: str | None) -> None:
+    """Write a reservation, with the reason of an opt-in and its time."""
+    at = None if again is None else datetime.now(UTC).isoformat(timespec="seconds")
+    change.insert("runs", {**run, "because": again, "at": at})
 
 
 def _check_reason(again: str | None) -> None:
@@ -217,7 +246,8 @@ def _history(
     sums = {(nothing, nothing): 0}
     number = np.zeros(ranked.size, np.int64)
     before = np.zeros(ranked.size, np.bool_)
-    for _, name, when, epsilon, delta, blob, *_ in connection.execute(RUNS):
+    runs = connection.execute("SELECT attribute, round, epsilon, delta, people FROM runs ORDER BY seq")
+    for name, when, epsilon, delta, blob in runs:
         there = _found(ranked, np.frombuffer(blob, HASH))
         if not there.any():
             continue

@@ -19,9 +19,10 @@ from rrcollect.answer.ledger.guard import link
 
 BITS = 2048  # of the number that a row adds to the content
 
+META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
 STEPS = [
     [
-        "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)",
+        META,
         "CREATE TABLE draws (seq INTEGER PRIMARY KEY, attribute TEXT NOT NULL, round INTEGER NOT NULL, "
         "design TEXT NOT NULL, answer TEXT NOT NULL, "
         "epsilon TEXT NOT NULL, delta TEXT NOT NULL, kind TEXT NOT NULL, UNIQUE (attribute, round))",
@@ -99,8 +100,9 @@ def content_of(connection: sqlite3.Connection) -> str:
 
 
 def _number(table: str, row: tuple[Any, ...]) -> int:
-    """What a row adds to the content."""
-    return int.from_bytes(hashlib.shake_128(repr((table, row)).encode()).digest(BITS // 8), "big")
+    """What a row adds to the content; bytes, which may be many, are hashed by themselves first."""
+    cells = [hashlib.sha256(cell).digest() if isinstance(cell, bytes) else cell for cell in row]
+    return int.from_bytes(hashlib.shake_128(repr((table, cells)).encode()).digest(BITS // 8), "big")
 
 
 def _spelled(total: int) -> str:

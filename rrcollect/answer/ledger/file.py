@@ -29,16 +29,15 @@ import sqlite3
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from pathlib import Path
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
-from rrcollect.answer.ledger.content import DRAWS, STEPS, Change, content_of, meta_of, renewed, tables_of
+from rrcollect.answer.ledger.content import STEPS, Change, content_of, meta_of, renewed, tables_of
 from rrcollect.answer.ledger.guard import RollbackGuard, Stat, link, stamped, stat_of
 from rrcollect.errors import LedgerCorrupt, LedgerNewer, LedgerRestored, LedgerUnavailable, NewerSchema
 from rrcollect.schema import upgrade
 
-APPLICATION_ID = 0x72726C64  # "rrld"
 BUSY_SECONDS = 30.0
 
 
@@ -66,10 +65,18 @@ class Verified(NamedTuple):
 
 
 class LedgerFile:
-    """The database at `path` and its rollback guard; made if it is not there."""
+    """The database at `path` and its rollback guard; made if it is not there.
+
+    What it is called, SQLite's mark of its program and the steps that make its tables are those of a device's ledger;
+    the bulk ledger has its own."""
+
+    what: ClassVar = "ledger"
+    application: ClassVar = 0x72726C64  # "rrld"
+    steps: ClassVar = STEPS
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path).resolve()
+        self.name = f"the {self.what} {self.path.name}"  # in errors
         self.guard = RollbackGuard(self.path)
         self._log = self.path.with_name(self.path.name + "-wal")
         self._mark: Mark | None = None
@@ -80,21 +87,13 @@ class LedgerFile:
     def open(self) -> Iterator[sqlite3.Connection]:
         """A connection for one operation: every SQLite error turned into ours, what is not committed rolled back."""
         held = self._held
-        if held is not None:
-            with self._one_at_a_time, self._errors():
-                try:
-                    yield held
-                finally:
-                    _roll_back(held)
-            return
-        connection: sqlite3.Connection | None = None
-        with self._errors():
+        with self._errors(), nullcontext() if held is None else self._one_at_a_time:
+            connection = held or self._connected()
             try:
-                connection = self._connected()
                 yield connection
             finally:
-                if connection is not None:
-                    _roll_back(connection)
+                _roll_back(connection)
+                if held is None:
                     connection.close()
 
     @contextmanager
@@ -145,11 +144,11 @@ class LedgerFile:
             raise LedgerNewer(str(error)) from None
         except sqlite3.OperationalError as error:
             kind = LedgerCorrupt if "decode" in str(error) or "no such" in str(error) else LedgerUnavailable
-            raise kind(f"the ledger {self.path.name} cannot be used: {error}") from None
+            raise kind(f"{self.name} cannot be used: {error}") from None
         except (sqlite3.DatabaseError, UnicodeDecodeError) as error:
-            raise LedgerCorrupt(f"the ledger {self.path.name} is damaged: {type(error).__name__}") from None
+            raise LedgerCorrupt(f"{self.name} is damaged: {type(error).__name__}") from None
         except OSError as error:
-            raise LedgerUnavailable(f"the ledger {self.path.name} cannot be used: {error.strerror}") from None
+            raise LedgerUnavailable(f"{self.name} cannot be used: {error.strerror}") from None
 
     def _patiently(self, connection: sqlite3.Connection) -> None:
         """Set the file up; SQLite's own patience does not cover the change to WAL, so we wait for others here."""
@@ -193,16 +192,16 @@ class LedgerFile:
 
     def _bring_forward(self, connection: sqlite3.Connection) -> None:
         """Make or upgrade the tables; refuse a file that is not a ledger, or is one of a newer program."""
-        if _pragma(connection, "user_version") != len(STEPS):
+        if _pragma(connection, "user_version") != len(self.steps):
             connection.execute("BEGIN EXCLUSIVE")  # of several programs the first does it
         current = _pragma(connection, "user_version")
-        if (current or tables_of(connection)) and _pragma(connection, "application_id") != APPLICATION_ID:
-            raise LedgerCorrupt(f"{self.path.name} is a database, but not a ledger")
+        if (current or tables_of(connection)) and _pragma(connection, "application_id") != self.application:
+            raise LedgerCorrupt(f"{self.path.name} is a database, but not a {self.what}")
         if not connection.in_transaction:
             return
-        if 0 < current < len(STEPS):
+        if 0 < current < len(self.steps):
             self.advance_guard(*self._check_history(connection, self.guard.lines()))
-        made = upgrade(connection.execute, current, STEPS, f"the ledger {self.path.name}")
+        made = upgrade(connection.execute, current, self.steps, self.name)
         if current == 0:
             self._begin(connection)
         meta = meta_of(connection)
@@ -216,13 +215,13 @@ class LedgerFile:
         remembered = self.guard.last()
         if remembered is not None and remembered[0] > 0:
             raise LedgerRestored(
-                f"the ledger is empty but its rollback guard remembers {remembered[0]} changes: a file was removed or "
+                f"{self.name} is empty but its rollback guard remembers {remembered[0]} changes: a file was removed or "
                 "replaced"
             )
         start, content = secrets.token_hex(32), content_of(connection)
         first = {"serial": "0", "before": start, "content": content, "chain": (chain := link(start, 0, content))}
         connection.executemany("INSERT INTO meta VALUES (?, ?)", first.items())
-        connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+        connection.execute(f"PRAGMA application_id = {self.application}")
         self.guard.append(0, chain)
 
     # ---- its content ------------------------------------------------------------------------------------------
@@ -242,11 +241,7 @@ class LedgerFile:
         guard, remembered = stat_of(self.guard.path), self.guard.lines()  # read first: the database can only be newer
         if not writing:
             connection.execute("BEGIN")
-        meta, guarded = self._check_history(connection, remembered)
-        rows = connection.execute(DRAWS).fetchall()
-        if len({row[1:3] for row in rows}) != len(rows):
-            raise LedgerCorrupt(f"the ledger {self.path.name} holds two draws for one attribute")
-        return Verified(meta, guarded, guard)
+        return Verified(*self._check_history(connection, remembered), guard)
 
     def _unchanged(self, connection: sqlite3.Connection, meta: dict[str, str], mark: Mark) -> bool:
         """Whether nobody has written to file or guard since this object left them so (rule 6)."""
@@ -280,18 +275,18 @@ class LedgerFile:
         """The content matches the hash chain, and the chain matches the guard file, whatever the schema.  Returns
         `meta` and the last serial number in the guard."""
         if connection.execute("PRAGMA integrity_check(1)").fetchone()[0] != "ok":
-            raise LedgerCorrupt(f"the ledger {self.path.name} is damaged")
+            raise LedgerCorrupt(f"{self.name} is damaged")
         meta = meta_of(connection)
         if not {"serial", "before", "content", "chain"} <= set(meta) or meta["content"] != content_of(connection):
-            raise LedgerCorrupt(f"the ledger {self.path.name} was altered, or has lost its beginning")
+            raise LedgerCorrupt(f"{self.name} was altered, or has lost its beginning")
         if meta["chain"] != link(meta["before"], meta["serial"], meta["content"]):
-            raise LedgerCorrupt(f"the chain of the ledger {self.path.name} was altered")
+            raise LedgerCorrupt(f"the chain of {self.name} was altered")
         return meta, self.compare(int(meta["serial"]), meta["before"], meta["chain"], remembered)
 
     def compare(self, serial: int, before: str, chain: str, remembered: dict[int, str] | None) -> int:
         """The ledger's state is the last that the guard remembers, or the one after.  Returns the last one."""
         if remembered is None:
-            raise LedgerRestored("the ledger's rollback guard is missing; restore it together with the ledger")
+            raise LedgerRestored(f"{self.name}: its rollback guard is missing; restore both together")
         last = max(remembered)
         if serial > last:  # by others since the guard was read, or cut off between commit and guard
             remembered = self.guard.lines() or {}
@@ -300,8 +295,8 @@ class LedgerFile:
             fits = serial == last and remembered[last] == chain
         if not fits:
             raise LedgerRestored(
-                f"the ledger is at change {serial} but its rollback guard remembers {last}, or others: an old copy was "
-                "restored. Answering from it could draw or report twice, so it is not used"
+                f"{self.name} is at change {serial} but its rollback guard remembers {last}, or others: an old copy "
+                "was restored. Answering from it could draw or report twice, so it is not used"
             )
         return last
 
