@@ -23,9 +23,9 @@ from rrcollect.answer.acceptance import AcceptedSurvey, SeenVersion, check_expir
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, probability, whole_number
 from rrcollect.design.promise import Promise
 from rrcollect.errors import BadSignature, ParameterError, UntrustedKey, shown
+from rrcollect.publish.composition import DEFAULTS
 from rrcollect.publish.envelope import Withdrawal, read_withdrawal, verify
 from rrcollect.publish.keys import PublicKey
-from rrcollect.publish.publication import DEFAULTS
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 
@@ -157,8 +157,6 @@ class Policy:
         ...
         rrcollect.errors.UntrustedKey: no signature of this envelope is by a key this policy trusts
         """
-        if not isinstance(envelope, bytes):
-            raise ParameterError("envelope", type(envelope).__name__, "the envelope's bytes")
         verified = verify(envelope, self.keys)
         survey = Survey.from_payload(verified.payload)
         survey.check()
@@ -173,9 +171,9 @@ class Policy:
 
     def accept_withdrawal(self, envelope: bytes) -> Withdrawal:
         """The withdrawal of a signed envelope, by as many of the publisher's keys as a survey needs."""
-        verified = read_withdrawal(envelope, self.keys)
-        self._check_signers(verified.withdrawal.publisher, verified.signers)
-        return verified.withdrawal
+        withdrawal, signers = read_withdrawal(envelope, self.keys)
+        self._check_signers(withdrawal.publisher, signers)
+        return withdrawal
 
     def check_trust(self, accepted: AcceptedSurvey) -> None:
         """Enough of the publisher's own keys have signed exactly this survey."""

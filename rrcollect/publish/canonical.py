@@ -47,15 +47,11 @@ def _text(value: object) -> str:
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
             raise MalformedDocument("every key of an object must be a string")
-        keys = sorted(value, key=_code_units)
+        keys = sorted(value, key=lambda key: key.encode("utf-16-be", "surrogatepass"))  # by code units
         return "{" + ",".join(f"{_text(key)}:{_text(value[key])}" for key in keys) + "}"
     if isinstance(value, float):
         raise FloatInDocument(f"the float {shown(value)}: numbers that matter are strings such as '1/3', or integers")
     raise MalformedDocument(f"a {type(value).__name__} has no JSON form")
-
-
-def _code_units(key: str) -> bytes:
-    return key.encode("utf-16-be", "surrogatepass")
 
 
 def read(data: bytes, limit: int, largest: int = LARGEST_INTEGER) -> Any:

@@ -12,9 +12,12 @@ Rules
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import Annotated, Any, ClassVar, NoReturn, Self, TypeVar
 
 from pydantic import (
@@ -29,7 +32,8 @@ from pydantic import (
     model_validator,
 )
 
-from rrcollect.errors import MalformedDocument, NotOriented, SurveyRefused, UninformativeDesign, shown
+from rrcollect.errors import MalformedDocument, NotCanonical, NotOriented, SurveyRefused, UninformativeDesign, shown
+from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.texts import LANGUAGE, passage, words
 
 MOMENT = "%Y-%m-%dT%H:%M:%SZ"
@@ -99,7 +103,7 @@ class Document(BaseModel):
     def _given(cls, given: Any, info: ValidationInfo) -> Any:
         if info.context is not WIRE:
             return cls.filled(given)
-        if isinstance(given, dict) and set(given) != set(cls.model_fields):
+        if not isinstance(given, dict) or set(given) != set(cls.model_fields):
             raise ValueError(f"it must have exactly the fields {', '.join(cls.model_fields)}")
         return given
 
@@ -109,6 +113,30 @@ class Document(BaseModel):
         return given
 
 
+class SignedDocument(Document):
+    """A document with one spelling: canonical JSON.  Its identity is the SHA-256 of those bytes."""
+
+    largest: ClassVar[int]  # bytes
+
+    def payload(self) -> bytes:
+        """The canonical bytes that are signed."""
+        return canonical(self.to_wire())
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the payload, in hexadecimal: the document's identity.  Computed once: a document is frozen."""
+        return hashlib.sha256(self.payload()).hexdigest()
+
+    @classmethod
+    def from_payload(cls, payload: bytes) -> Self:
+        """The document of canonical bytes; every other spelling is refused.  Signatures are the envelope's business."""
+        made = cls.from_wire(read_canonical(payload, cls.largest))
+        if made.payload() != payload:
+            raise NotCanonical("a number is not written in its one canonical form")
+        vars(made)["digest"] = hashlib.sha256(payload).hexdigest()  # of these very bytes
+        return made
+
+
 def _wire(value: Any) -> Any:
     if isinstance(value, tuple):
         return [_wire(item) for item in value]
@@ -116,6 +144,8 @@ def _wire(value: Any) -> Any:
         return {name: _wire(item) for name, item in value.items()}
     if isinstance(value, datetime):
         return value.strftime(MOMENT)
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode()
     return value.to_wire() if hasattr(value, "to_wire") else value
 
 
@@ -129,11 +159,6 @@ def read_by(reader: Callable[[object], Any]) -> PlainValidator:
             raise ValueError(str(error)) from error
 
     return PlainValidator(read)
-
-
-def on_the_wire(info: ValidationInfo) -> bool:
-    """Whether a document is being read, so that nothing is converted."""
-    return info.context is WIRE
 
 
 def _refusal(error: ValidationError) -> SurveyRefused:
@@ -179,44 +204,42 @@ Moment = Annotated[datetime, PlainValidator(_moment)]
 CARRIED = "carried"
 LOOPBACK = r"(?:localhost|127\.0\.0\.1|\[::1\])"
 ORIGIN = rf"(?:https://[a-z0-9](?:[a-z0-9.-]{{0,251}}[a-z0-9])?|http://{LOOPBACK})(?::[1-9][0-9]{{0,4}})?"
-_ORIGIN = re.compile(ORIGIN)
-_ADDRESS = re.compile(rf"{ORIGIN}(?:/[A-Za-z0-9._~-]+)+")
-_LOGO = re.compile(
-    r"data:image/(?:png|jpeg|svg\+xml);base64,(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?"
-)
 LARGEST_LOGO = 64 * 1024  # characters
 
 
-def _origin(text: str) -> str:
-    if not _ORIGIN.fullmatch(text):
-        raise ValueError("an origin looks like https://survey.example.org; http only for this machine")
-    return text
+def _matching(pattern: str, longest: int, fault: str) -> AfterValidator:
+    """A text of this form; the fault says which."""
+    form = re.compile(pattern)
+
+    def checked(text: str) -> str:
+        if len(text) > longest or not form.fullmatch(text):
+            raise ValueError(fault)
+        return text
+
+    return AfterValidator(checked)
 
 
-def _address(text: str) -> str:
-    if text != CARRIED and (len(text) > 500 or not _ADDRESS.fullmatch(text)):
-        raise ValueError(
-            f"it must look like https://collect.example.org/reports (http only for this machine), or be {CARRIED!r}"
-        )
-    return text
-
-
-def _link(text: str) -> str:
-    if not re.fullmatch(r"https://[!-~]{3,1990}", text):
-        raise ValueError("a link begins with https://")
-    return text
-
-
-def _logo(text: str) -> str:
-    if len(text) > LARGEST_LOGO or not _LOGO.fullmatch(text):
-        raise ValueError(f"a logo is a data: address of a PNG, JPEG or SVG image of at most {LARGEST_LOGO} characters")
-    return text
-
-
-Links = Annotated[dict[Language, Annotated[str, AfterValidator(_link)]], Field(max_length=50), AfterValidator(Frozen)]
-Origin = Annotated[str, AfterValidator(_origin)]
-Address = Annotated[str, AfterValidator(_address)]
-Logo = Annotated[str, AfterValidator(_logo)]
+Link = Annotated[str, _matching(r"https://[!-~]{3,}", 1998, "a link begins with https://")]
+Links = Annotated[dict[Language, Link], Field(max_length=50), AfterValidator(Frozen)]
+Origin = Annotated[
+    str, _matching(ORIGIN, 300, "an origin looks like https://survey.example.org; http only for this machine")
+]
+Address = Annotated[
+    str,
+    _matching(
+        rf"{CARRIED}|{ORIGIN}(?:/[A-Za-z0-9._~-]+)+",
+        500,
+        f"it must look like https://collect.example.org/reports (http only for this machine), or be {CARRIED!r}",
+    ),
+]
+Logo = Annotated[
+    str,
+    _matching(
+        r"data:image/(?:png|jpeg|svg\+xml);base64,(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?",
+        LARGEST_LOGO,
+        f"a logo is a data: address of a PNG, JPEG or SVG image of at most {LARGEST_LOGO} characters",
+    ),
+]
 
 
 def by_language(fields: dict[str, Any], names: tuple[str, ...], language: object) -> dict[str, Any]:

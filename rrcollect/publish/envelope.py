@@ -23,10 +23,9 @@ import base64
 import binascii
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field
 
 from rrcollect.errors import (
     BadSignature,
@@ -39,12 +38,55 @@ from rrcollect.errors import (
     shown,
 )
 from rrcollect.publish.canonical import canonical, read_canonical
-from rrcollect.publish.document import Document, Moment, Name, Words
+from rrcollect.publish.document import Document, Moment, Name, SignedDocument, Words, as_tuple, read_by
 from rrcollect.publish.keys import PublicKey, SigningKey
 
 SURVEY_TYPE = "application/vnd.rrcollect.survey.v1+json"
 LARGEST_ENVELOPE = 256 * 1024  # bytes; enough for 200 questions of ordinary length
 MOST_SIGNATURES = 16
+
+
+def _base64(value: object) -> bytes:
+    if isinstance(value, bytes):
+        return value
+    try:
+        data = base64.b64decode(value if isinstance(value, str) else "?", validate=True)
+    except (binascii.Error, ValueError):
+        raise MalformedDocument("it is not base64") from None
+    if base64.b64encode(data).decode() != value:
+        raise NotCanonical("it is base64 with stray bits at its end")
+    return data
+
+
+Base64 = Annotated[bytes, read_by(_base64)]
+
+
+class Signature(Document):
+    """A signature, and whose it is."""
+
+    keyid: str
+    sig: Base64
+
+
+class Envelope(Document):
+    """The parts of an envelope; nothing is verified yet."""
+
+    signatures: Annotated[tuple[Signature, ...], BeforeValidator(as_tuple), Field(max_length=MOST_SIGNATURES)]
+    payload: Base64
+    payloadType: str  # noqa: N815  (DSSE's own name)
+
+    @classmethod
+    def read(cls, envelope: bytes) -> Envelope:
+        """The envelope of canonical bytes."""
+        if not isinstance(envelope, bytes):
+            raise ParameterError("envelope", type(envelope).__name__, "the envelope's bytes")
+        return cls.from_wire(read_canonical(envelope, LARGEST_ENVELOPE))
+
+    def signed(self, keys: Iterable[SigningKey]) -> bytes:
+        """The bytes of this envelope with the signatures of these keys as well."""
+        message = pae(self.payloadType, self.payload)
+        more = [Signature(keyid=key.public.key_id, sig=key.sign(message)) for key in keys]
+        return canonical({**self.to_wire(), "signatures": [one.to_wire() for one in (*self.signatures, *more)]})
 
 
 def pae(payload_type: str, payload: bytes) -> bytes:
@@ -59,12 +101,11 @@ def pae(payload_type: str, payload: bytes) -> bytes:
 
 def seal(payload: bytes, keys: Sequence[SigningKey], payload_type: str = SURVEY_TYPE) -> bytes:
     """The envelope of a payload, signed by every key given."""
-    if not keys:
-        raise ParameterError("keys", list(keys), "one signing key or more")
-    if len({key.public for key in keys}) != len(keys):
-        raise ParameterError("keys", list(keys), "distinct keys: a threshold counts each key once")
-    message = pae(payload_type, payload)
-    return _envelope(payload, payload_type, [(key.public.key_id, key.sign(message)) for key in keys])
+    if not isinstance(keys, Sequence) or not all(isinstance(key, SigningKey) for key in keys):
+        raise ParameterError("keys", type(keys).__name__, "a list of SigningKey")
+    if not keys or len({key.public for key in keys}) != len(keys):
+        raise ParameterError("keys", list(keys), "one signing key or more, all distinct: a threshold counts keys")
+    return Envelope(signatures=(), payload=payload, payloadType=payload_type).signed(keys)
 
 
 def add_signature(envelope: bytes, key: SigningKey) -> bytes:
@@ -75,20 +116,10 @@ def add_signature(envelope: bytes, key: SigningKey) -> bytes:
     >>> verify(envelope, [first.public, second.public]).signers == {first.public, second.public}
     True
     """
-    payload, payload_type, signatures = _opened(envelope)
-    if key.public.key_id in {key_id for key_id, _ in signatures}:
+    opened = Envelope.read(envelope)
+    if key.public.key_id in {one.keyid for one in opened.signatures}:
         raise KeyCountedTwice(f"the key {key.public.key_id[:16]}… has signed this envelope already")
-    return _envelope(payload, payload_type, [*signatures, (key.public.key_id, key.sign(pae(payload_type, payload)))])
-
-
-def _envelope(payload: bytes, payload_type: str, signatures: Iterable[tuple[str, bytes]]) -> bytes:
-    return canonical(
-        {
-            "payload": base64.b64encode(payload).decode(),
-            "payloadType": payload_type,
-            "signatures": [{"keyid": key_id, "sig": base64.b64encode(sig).decode()} for key_id, sig in signatures],
-        }
-    )
+    return opened.signed([key])
 
 
 @dataclass(frozen=True)
@@ -102,115 +133,43 @@ class VerifiedPayload:
 def verify(envelope: bytes, trusted: Iterable[PublicKey], payload_type: str = SURVEY_TYPE) -> VerifiedPayload:
     """The payload of an envelope signed by at least one trusted key; how many are needed is the policy's to say."""
     known = {key.key_id: key for key in trusted}
-    payload, kind, signatures = _opened(envelope)
-    if kind != payload_type:
-        raise MalformedDocument(f"the envelope holds {shown(kind)}, not {payload_type!r}")
-    if not signatures:
+    opened = Envelope.read(envelope)
+    if opened.payloadType != payload_type:
+        raise MalformedDocument(f"the envelope holds {shown(opened.payloadType)}, not {payload_type!r}")
+    if not opened.signatures:
         raise MissingSignature("the envelope carries no signature")
-    if len({key_id for key_id, _ in signatures}) != len(signatures):
+    if len({one.keyid for one in opened.signatures}) != len(opened.signatures):
         raise KeyCountedTwice("one key signed this envelope twice")
-    message = pae(kind, payload)
+    message = pae(opened.payloadType, opened.payload)
     signers = set()
-    for key_id, signature in signatures:
-        if key_id in known:
-            if not known[key_id].verifies(signature, message):
-                raise BadSignature(f"the signature under the trusted key {key_id[:16]}… does not fit the document")
-            signers.add(known[key_id])
+    for one in opened.signatures:
+        if one.keyid in known:
+            if not known[one.keyid].verifies(one.sig, message):
+                raise BadSignature(f"the signature under the trusted key {one.keyid[:16]}… does not fit the document")
+            signers.add(known[one.keyid])
     if not signers:
         raise UntrustedKey("no signature of this envelope is by a key this policy trusts")
-    return VerifiedPayload(payload, frozenset(signers))
-
-
-def _opened(envelope: bytes) -> tuple[bytes, str, list[tuple[str, bytes]]]:
-    """The parts of an envelope; nothing is verified yet."""
-    value = read_canonical(envelope, LARGEST_ENVELOPE)
-    fields = _fields(value, "envelope", {"payload", "payloadType", "signatures"})
-    listed = fields["signatures"]
-    if not isinstance(listed, list) or len(listed) > MOST_SIGNATURES:
-        raise MalformedDocument(f"signatures must be a list of at most {MOST_SIGNATURES}")
-    signatures = []
-    for item in listed:
-        part = _fields(item, "signature", {"keyid", "sig"})
-        signatures.append((_string(part["keyid"], "keyid"), _base64(part["sig"], "sig")))
-    return _base64(fields["payload"], "payload"), _string(fields["payloadType"], "payloadType"), signatures
-
-
-def _fields(value: object, what: str, names: set[str]) -> dict[str, object]:
-    if not isinstance(value, dict) or set(value) != names:
-        seen = sorted(value) if isinstance(value, dict) else type(value).__name__
-        raise MalformedDocument(f"the {what} has {shown(seen)}; it must have exactly {sorted(names)}")
-    return value
-
-
-def _string(value: object, what: str) -> str:
-    if not isinstance(value, str):
-        raise MalformedDocument(f"{what} is {shown(value)}; it must be a string")
-    return value
-
-
-def _base64(value: object, what: str) -> bytes:
-    text = _string(value, what)
-    try:
-        data = base64.b64decode(text, validate=True)
-    except (binascii.Error, ValueError):
-        raise MalformedDocument(f"{what} is not base64") from None
-    if base64.b64encode(data).decode() != text:
-        raise NotCanonical(f"{what} is base64 with stray bits at its end")
-    return data
+    return VerifiedPayload(opened.payload, frozenset(signers))
 
 
 # ---- the withdrawal -------------------------------------------------------------------------------------------------
 
 WITHDRAWAL_TYPE = "application/vnd.rrcollect.withdrawal.v1+json"
-LARGEST_WITHDRAWAL = 8192  # bytes of the payload
 
 
-class Withdrawal(Document):
+class Withdrawal(SignedDocument):
     """What is withdrawn (`survey` is its digest), and since when."""
 
+    largest: ClassVar = 8192
     survey: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
     publisher: Words
     name: Name
     version: int = Field(ge=1, le=2**31)
     moment: Moment
 
-    if TYPE_CHECKING:
 
-        def __init__(self, *, survey: str, publisher: str, name: str, version: int, moment: datetime | str) -> None: ...
-
-    def payload(self) -> bytes:
-        """The canonical bytes that are signed."""
-        return canonical(self.to_wire())
-
-    @classmethod
-    def from_payload(cls, payload: bytes) -> Withdrawal:
-        """The withdrawal of canonical bytes; every other spelling is refused."""
-        value = read_canonical(payload, LARGEST_WITHDRAWAL)
-        if not isinstance(value, dict):
-            raise MalformedDocument("a withdrawal is a JSON object")
-        return cls.from_wire(value)
-
-
-@dataclass(frozen=True)
-class VerifiedWithdrawal:
-    """A withdrawal, and the trusted keys that signed exactly these bytes."""
-
-    withdrawal: Withdrawal
-    signers: frozenset[PublicKey]
-
-
-def sign_withdrawal(withdrawal: Withdrawal, keys: Sequence[SigningKey]) -> bytes:
-    """The envelope of a withdrawal, signed by every key given."""
-    if not isinstance(keys, Sequence) or not all(isinstance(key, SigningKey) for key in keys):
-        raise ParameterError("keys", type(keys).__name__, "a list of SigningKey")
-    envelope = seal(withdrawal.payload(), keys, WITHDRAWAL_TYPE)
-    read_withdrawal(envelope, [key.public for key in keys])  # as a device will
-    return envelope
-
-
-def read_withdrawal(envelope: bytes, trusted: Iterable[PublicKey]) -> VerifiedWithdrawal:
-    """The withdrawal of an envelope signed by at least one trusted key; how many are needed is the policy's to say."""
-    if not isinstance(envelope, bytes):
-        raise ParameterError("envelope", type(envelope).__name__, "the envelope's bytes")
+def read_withdrawal(envelope: bytes, trusted: Iterable[PublicKey]) -> tuple[Withdrawal, frozenset[PublicKey]]:
+    """The withdrawal of an envelope signed by at least one trusted key, and the trusted keys that signed exactly these
+    bytes; how many are needed is the policy's to say."""
     verified = verify(envelope, trusted, WITHDRAWAL_TYPE)
-    return VerifiedWithdrawal(Withdrawal.from_payload(verified.payload), verified.signers)
+    return Withdrawal.from_payload(verified.payload), verified.signers

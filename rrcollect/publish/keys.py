@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import os
 import stat
+from dataclasses import dataclass
 from pathlib import Path
 
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -21,6 +22,7 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from rrcollect.errors import KeyFileError, ParameterError
 
 
+@dataclass(frozen=True, slots=True, repr=False)
 class PublicKey:
     """A publisher's public key.
 
@@ -29,16 +31,11 @@ class PublicKey:
     '66687aadf862bd77'
     """
 
-    __slots__ = ("raw",)
     raw: bytes
 
-    def __init__(self, raw: bytes) -> None:
-        if not isinstance(raw, bytes) or len(raw) != 32:
-            raise ParameterError("public key", raw, "32 bytes of an Ed25519 key")
-        object.__setattr__(self, "raw", raw)
-
-    def __setattr__(self, name: str, value: object) -> None:
-        raise AttributeError(f"a PublicKey cannot be changed ({name})")
+    def __post_init__(self) -> None:
+        if not isinstance(self.raw, bytes) or len(self.raw) != 32:
+            raise ParameterError("public key", self.raw, "32 bytes of an Ed25519 key")
 
     @property
     def key_id(self) -> str:
@@ -69,12 +66,6 @@ class PublicKey:
         return Ed25519PublicKey.from_public_bytes(self.raw).public_bytes(
             serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
         )
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, PublicKey) and self.raw == other.raw
-
-    def __hash__(self) -> int:
-        return hash(self.raw)
 
     def __repr__(self) -> str:
         return f"PublicKey({self.key_id[:16]}…)"
@@ -115,19 +106,18 @@ class SigningKey:
                 raise KeyFileError("the password is empty; give none, or a real one")
             encryption = serialization.BestAvailableEncryption(password.encode())
         pem = self._key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, encryption)
+        made = False
         try:
-            handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-        except FileExistsError:
-            raise KeyFileError(f"{os.fspath(path)} exists already; a key is never overwritten") from None
-        except OSError as error:
-            raise KeyFileError(f"{os.fspath(path)} cannot be written: {error.strerror}") from None
-        try:
-            with os.fdopen(handle, "wb") as file:
+            with open(path, "xb", opener=lambda name, flags: os.open(name, flags, 0o600)) as file:
+                made = True
                 file.write(pem)
                 file.flush()
                 os.fsync(file.fileno())
+        except FileExistsError:
+            raise KeyFileError(f"{os.fspath(path)} exists already; a key is never overwritten") from None
         except OSError as error:
-            os.unlink(path)  # a key cut short is not a key
+            if made:
+                os.unlink(path)  # a key cut short is not a key
             raise KeyFileError(f"{os.fspath(path)} cannot be written: {error.strerror}") from None
 
     @classmethod

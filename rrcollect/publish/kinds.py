@@ -20,12 +20,12 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from rrcollect.design.parameters import SIGNED, NumberLike, fraction
 from rrcollect.design.sentences import Said
 from rrcollect.design.sets import MOST_OPTIONS
-from rrcollect.publish.document import Document, Frozen, Texts, as_tuple, by_language, on_the_wire
+from rrcollect.publish.document import WIRE, Document, Frozen, Texts, as_tuple, by_language
 
 
 def _number(value: object, info: ValidationInfo) -> str:
     exact = fraction("number", value, limits=SIGNED)
-    if on_the_wire(info) and str(exact) != value:
+    if info.context is WIRE and str(exact) != value:
         raise ValueError("it must be written in lowest terms, such as '40' or '1/2'")
     return str(exact)
 
@@ -46,7 +46,7 @@ class AnyKind(Document):
     @property
     def texts(self) -> tuple[Mapping[str, str], ...]:
         """The texts for people in it, each by language."""
-        return ()
+        return tuple(texts for texts in (*self.labels, self.units) if texts)
 
     @property
     def labels(self) -> tuple[Mapping[str, str], ...]:
@@ -80,6 +80,9 @@ class AnyKind(Document):
         >>> YesNo().goes_with
         'a yes_no question goes with a design of p00 and p11'
         """
+        many = f"{self.option_count} options"
+        if self.option_count:
+            return f"a choice of {many} goes with a design for {many}"
         return f"a {self.kind} question goes with a design of p00 and p11"
 
 
@@ -124,19 +127,9 @@ class Choice(AnyKind):
         return self
 
     @property
-    def texts(self) -> tuple[Mapping[str, str], ...]:
-        """The options' labels.  How many there are is in `truths` left to the design."""
-        return self.options
-
-    @property
     def labels(self) -> tuple[Mapping[str, str], ...]:
-        """As they are numbered."""
+        """As they are numbered.  How many there are is in `truths` left to the design."""
         return self.options
-
-    @property
-    def goes_with(self) -> str:
-        """A design for as many options."""
-        return f"a choice of {len(self.options)} options goes with a design for {len(self.options)} options"
 
 
 class Number(AnyKind):
@@ -179,11 +172,6 @@ class Number(AnyKind):
         'number from 0 to 24'
         """
         return f"number from {self.low} to {self.high}"
-
-    @property
-    def texts(self) -> tuple[Mapping[str, str], ...]:
-        """The unit."""
-        return (self.unit,)
 
     @property
     def units(self) -> Mapping[str, str]:

@@ -136,15 +136,12 @@ class Question(Document):
                 f"its matrix only keeps ε = {self.design.epsilon():.6g} with δ = 0, or "
                 f"δ = {self.design.delta(self.promise.epsilon):.6g} at the promised ε"
             )
-        if self.disclosure is not None:
-            self._check_disclosure(self.disclosure, where)
-
-    def _check_disclosure(self, said: Disclosure, where: str) -> None:
-        """The number expected to be exposed is possible, and is not 0 where an answer is (nearly) a proof."""
-        most = self.design.most_exposed
-        if said.exposed > most * said.respondents:
-            raise MalformedDocument(f"{where}: no more than {float(most * said.respondents):.4g} people can be exposed")
-        if self.discloses and said.exposed == 0:
+        if self.disclosure is None:
+            return
+        most = self.design.most_exposed * self.disclosure.respondents
+        if self.disclosure.exposed > most:
+            raise MalformedDocument(f"{where}: no more than {float(most):.4g} people can be exposed")
+        if self.discloses and self.disclosure.exposed == 0:
             raise MalformedDocument(
                 f"{where}: somebody will be exposed; name so many respondents that it is one or more"
             )
@@ -245,8 +242,9 @@ def question_from(written: Any, place: int, language: object) -> Question:
     if not isinstance(written, dict):
         raise MalformedDocument("a question is a table of names and values")
     fields = by_language(written, ("text", "help"), language)
+    own = [name for name in Question.model_fields if name not in MADE]
     with at(f"question {written['id']!r}" if isinstance(written.get("id"), str) else f"question {place}"):
-        known(written, _names())
+        known(written, (*own, *(name for _, names in KINDS.values() for name in names), *PROMISES))
         fields["kind"] = kind = _kind(fields, language)
         given = {name: fields.pop(name) for name in PROMISES if name in fields}
         fields["design"] = _design(kind, given)
@@ -254,11 +252,6 @@ def question_from(written: Any, place: int, language: object) -> Question:
             with at("disclosure"):
                 fields["disclosure"] = Disclosure(**fields["disclosure"])
         return Question(**fields)
-
-
-def _names() -> tuple[str, ...]:
-    own = [name for name in Question.model_fields if name not in MADE]
-    return (*own, *(name for _, names in KINDS.values() for name in names), *PROMISES)
 
 
 def _kind(fields: dict[str, Any], language: object) -> AnyKind:

@@ -168,41 +168,32 @@ class Report:
 
 # ---- which reports a survey allows ----------------------------------------------------------------------------------
 
-REASONS = {
-    "malformed": "cut off, broken, or with a value of the wrong type",
-    "unknown_survey": "no survey with this digest is published here",
-    "unknown_question": "the survey has no question with this id",
-    "wrong_design": "the recorded design is not the published one in its one spelling: it cannot be counted",
-    "unknown_round": "not a round of the question: 0 to rounds − 1",
-    "bad_answer": "not an answer the design can give",
-    "undeclared_segment": "a segment or value the survey does not declare, or not in canonical JSON",
-    "missing_ticket": "the survey is by invitation, and the report has no ticket",
-    "unexpected_ticket": "the survey is open to everybody, and the report has a ticket",
-    "bad_ticket": "a ticket that is not 32 hexadecimal digits in lower case",
-    "bad_id": "not 32 hexadecimal digits in lower case",
-    "conflicting_id": "another report has this id",
-    "ticket_reused": "another report has this ticket, question and round",
-    "unknown_ticket": "no invitation of this survey gives this ticket",
-    "closed": "the survey has expired, or this round of it has closed, and the grace period is over",
-    "withdrawn": "the survey's publisher has withdrawn it",
+_REASONS = {
+    "malformed": (400, "cut off, broken, or with a value of the wrong type"),
+    "unknown_survey": (404, "no survey with this digest is published here"),
+    "unknown_question": (422, "the survey has no question with this id"),
+    "wrong_design": (422, "the recorded design is not the published one in its one spelling: it cannot be counted"),
+    "unknown_round": (422, "not a round of the question: 0 to rounds − 1"),
+    "bad_answer": (422, "not an answer the design can give"),
+    "undeclared_segment": (422, "a segment or value the survey does not declare, or not in canonical JSON"),
+    "missing_ticket": (403, "the survey is by invitation, and the report has no ticket"),
+    "unexpected_ticket": (422, "the survey is open to everybody, and the report has a ticket"),
+    "bad_ticket": (422, "a ticket that is not 32 hexadecimal digits in lower case"),
+    "bad_id": (422, "not 32 hexadecimal digits in lower case"),
+    "conflicting_id": (409, "another report has this id"),
+    "ticket_reused": (403, "another report has this ticket, question and round"),
+    "unknown_ticket": (403, "no invitation of this survey gives this ticket"),
+    "closed": (410, "the survey has expired, or this round of it has closed, and the grace period is over"),
+    "withdrawn": (410, "the survey's publisher has withdrawn it"),
 }
+REASONS = {reason: meaning for reason, (_, meaning) in _REASONS.items()}
 """Every reason, in the order in which they are looked for, and what it means."""
 
-STATUS = dict.fromkeys(REASONS, 422) | {  # 422: well formed, but not what the survey allows
-    "malformed": 400,
-    "unknown_survey": 404,
-    "missing_ticket": 403,
-    "unknown_ticket": 403,
-    "ticket_reused": 403,
-    "conflicting_id": 409,
-    "closed": 410,
-    "withdrawn": 410,
-}
-"""The HTTP status that a collector sends with each reason.  A device takes a reply as a refusal only if its status and
-its reason belong together."""
+STATUS = {reason: status for reason, (status, _) in _REASONS.items()}
+"""The HTTP status that a collector sends with each reason (422: well formed, but not what the survey allows).  A device
+takes a reply as a refusal only if its status and its reason belong together."""
 
 COMPARED = ("conflicting_id", "ticket_reused")  # found by comparing reports that are valid by themselves
-_LONGEST_SEGMENTS = LARGEST_REPORT
 
 
 def fault(report: Report | ReportRow, survey: Survey | None) -> str | None:  # noqa: PLR0911 (a list of rules)
@@ -242,7 +233,7 @@ def fault(report: Report | ReportRow, survey: Survey | None) -> str | None:  # n
 def declared(text: str | None, survey: Survey) -> bool:
     """Whether the text is canonical JSON of segments, each with a value, that the survey declares."""
     try:
-        value = read_canonical((text or "").encode(), _LONGEST_SEGMENTS)
+        value = read_canonical((text or "").encode(), LARGEST_REPORT)
     except (SurveyRefused, UnicodeEncodeError):
         return False
     return isinstance(value, dict) and survey.declares(value)

@@ -12,22 +12,19 @@ Rules
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from functools import cached_property
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
-from rrcollect.errors import MalformedDocument, NotCanonical, ParameterError
-from rrcollect.publish.canonical import canonical, read_canonical
+from rrcollect.errors import Expired, ParameterError
+from rrcollect.publish.composition import Composition, check_disclosure, compose, refusals, too_small
 from rrcollect.publish.document import (
     Address,
-    Document,
     Frozen,
     Language,
     Links,
@@ -38,14 +35,14 @@ from rrcollect.publish.document import (
     Passages,
     RoundTimes,
     Segment,
+    SignedDocument,
     Texts,
     Words,
     as_tuple,
     by_language,
 )
-from rrcollect.publish.envelope import LARGEST_ENVELOPE, Withdrawal, sign_withdrawal
-from rrcollect.publish.keys import SigningKey
-from rrcollect.publish.publication import Publication, published
+from rrcollect.publish.envelope import LARGEST_ENVELOPE, WITHDRAWAL_TYPE, Withdrawal, add_signature, seal, verify
+from rrcollect.publish.keys import PublicKey, SigningKey
 from rrcollect.publish.question import MOST_ROUNDS, Question, at
 from rrcollect.publish.survey_file import fields_of, read_survey
 from rrcollect.publish.texts import in_language
@@ -54,7 +51,7 @@ MOST_QUESTIONS = 200
 TEXTS = ("title", "introduction", "consent", "contact", "privacy", "thanks")
 
 
-class Survey(Document):
+class Survey(SignedDocument):
     """A survey as published; a plain `title` (or other text) is in the survey's `language`.
 
     `name` and `version` identify it among the publisher's documents: a device refuses a lower version than it has seen.
@@ -71,6 +68,7 @@ class Survey(Document):
     True
     """
 
+    largest: ClassVar = LARGEST_ENVELOPE
     name: Name
     version: int = Field(ge=1, le=2**31)
     publisher: Words
@@ -146,12 +144,11 @@ class Survey(Document):
                 raise ValueError(f"{place} has no text in the survey's language {self.language!r}")
         if self.opens is not None and self.opens >= self.expires:
             raise ValueError("the survey opens after it expires")
-        moments = [moment for times in self.rounds for moment in (times.opens, times.closes)]
-        if any(later < sooner for sooner, later in itertools.pairwise(moments)) or any(
-            times.opens == times.closes for times in self.rounds
+        if any(times.opens >= times.closes for times in self.rounds) or any(
+            later.opens < sooner.closes for sooner, later in itertools.pairwise(self.rounds)
         ):
             raise ValueError("rounds open and close one after the other")
-        if moments and moments[-1] > self.expires:
+        if self.rounds and self.rounds[-1].closes > self.expires:
             raise ValueError("the last round closes after the survey expires")
         if self.rounds and max(question.rounds for question in self.questions) > len(self.rounds):
             raise ValueError(f"a question has more rounds than the {len(self.rounds)} that open and close")
@@ -191,9 +188,8 @@ class Survey(Document):
         for question in self.questions:
             if question.id == question_id:
                 return question
-        raise ParameterError(
-            "question", question_id, f"one of this survey's: {', '.join(q.id for q in self.questions)}"
-        )
+        listed = ", ".join(question.id for question in self.questions)
+        raise ParameterError("question", question_id, f"one of this survey's: {listed}")
 
     @property
     def segment_values(self) -> dict[str, tuple[str, ...]]:
@@ -217,11 +213,11 @@ class Survey(Document):
         ['https://a.example/polls/s/…']
         """
         beside = self.collector.removesuffix("/reports") if self.collector.endswith("/reports") else ""
-        bases = [
-            f"{origin}{prefix}" if prefix is not None else beside if f"{beside}/".startswith(f"{origin}/") else origin
+        below = "" if prefix is None else prefix
+        return [
+            f"{beside if prefix is None and f'{beside}/'.startswith(f'{origin}/') else origin + below}/s/{self.digest}"
             for origin in self.origins
         ]
-        return [f"{base}/s/{self.digest}" for base in bases]
 
     def check(self) -> None:
         """Every question's own check."""
@@ -231,7 +227,7 @@ class Survey(Document):
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Survey:
         """The survey of a TOML file, or of JSON with the same names; its designs are chosen from the promises."""
-        written = read_survey(Path(path))
+        written = read_survey(path)
         with at(str(path)):
             return cls.from_entries(written)
 
@@ -258,7 +254,27 @@ class Survey(Document):
         >>> publication.warnings
         ()
         """
-        return published(self, keys, expected=expected)
+        for question in self.questions:
+            question.check()
+            check_disclosure(question)
+        if self.expires <= datetime.now(UTC):
+            raise Expired(f"the survey expired at {self.expires:%Y-%m-%d %H:%M} UTC; no device would take it")
+        return self.signed(seal(self.payload(), keys), [key.public for key in keys], expected=expected)
+
+    @classmethod
+    def signed(cls, envelope: bytes, trusted: Iterable[PublicKey], *, expected: int | None = None) -> Publication:
+        """The publication in a signed file, verified under the keys of those who signed it.  A second signer reads it,
+        and signs it too: `Survey.signed(envelope, [theirs]).sign(mine).envelope`."""
+        survey = cls.from_payload(verify(envelope, trusted).payload)
+        survey.check()
+        small = too_small(survey.segments.values(), survey.minimum, expected)
+        warnings = (*refusals(survey.questions, survey.composition), *small)
+        return Publication(survey, envelope, survey.digest, survey.composition, warnings)
+
+    @property
+    def composition(self) -> Composition:
+        """What it costs a respondent, exactly, over all its questions and rounds."""
+        return compose(self.questions, one=self.ask == "one")
 
     def withdraw(self, keys: Sequence[SigningKey], *, moment: datetime | None = None) -> bytes:
         """The signed envelope that ends the survey, to be handed out wherever the survey was; `moment` is now by
@@ -272,37 +288,43 @@ class Survey(Document):
         >>> key = SigningKey.generate()
         >>> notice = survey.withdraw([key])
         >>> from rrcollect.publish.envelope import read_withdrawal
-        >>> survey.withdrawn_by(read_withdrawal(notice, [key.public]).withdrawal)
+        >>> survey.withdrawn_by(read_withdrawal(notice, [key.public])[0])
         True
         """
-        when = datetime.now(UTC).replace(microsecond=0) if moment is None else moment
+        when = datetime.now(UTC) if moment is None else moment
         named = Withdrawal(
             survey=self.digest, publisher=self.publisher, name=self.name, version=self.version, moment=when
         )
-        return sign_withdrawal(named, keys)
+        return seal(named.payload(), keys, WITHDRAWAL_TYPE)
 
     def withdrawn_by(self, withdrawal: Withdrawal) -> bool:
         """Whether a withdrawal is about exactly this survey."""
         named = (withdrawal.survey, withdrawal.publisher, withdrawal.name, withdrawal.version)
         return named == (self.digest, self.publisher, self.name, self.version)
 
-    def payload(self) -> bytes:
-        """The canonical bytes that are signed."""
-        return canonical(self.to_wire())
 
-    @cached_property
-    def digest(self) -> str:
-        """SHA-256 of the payload, in hexadecimal: the survey's identity.  Computed once: a survey is frozen."""
-        return hashlib.sha256(self.payload()).hexdigest()
+@dataclass(frozen=True)
+class Publication:
+    """A signed survey: the envelope to hand out, its identity, what it costs a respondent, and what to look at before
+    it is handed out."""
 
-    @classmethod
-    def from_payload(cls, payload: bytes) -> Survey:
-        """The survey of canonical bytes; every other spelling is refused.  Signatures are the envelope's business."""
-        value = read_canonical(payload, LARGEST_ENVELOPE)
-        if not isinstance(value, dict):
-            raise MalformedDocument("a survey is a JSON object")
-        survey = cls.from_wire(value)
-        if survey.payload() != payload:
-            raise NotCanonical("a number is not written in its one canonical form")
-        vars(survey)["digest"] = hashlib.sha256(payload).hexdigest()  # of these very bytes
-        return survey
+    survey: Survey
+    envelope: bytes
+    digest: str
+    composition: Composition
+    warnings: tuple[str, ...] = ()
+
+    def sign(self, key: SigningKey) -> Publication:
+        """The same publication with one more signature: for a second signer, or a key rotation.
+
+        >>> from rrcollect import Question, Survey, optimal_design
+        >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
+        >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
+        ...                 collector="https://collect.example.org/reports", expires="2100-01-01T00:00:00Z",
+        ...                 questions=[question])
+        >>> first, second = SigningKey.generate(), SigningKey.generate()
+        >>> both = Survey.signed(survey.publish([first]).envelope, [first.public]).sign(second)
+        >>> verify(both.envelope, [first.public, second.public]).signers == {first.public, second.public}
+        True
+        """
+        return replace(self, envelope=add_signature(self.envelope, key))

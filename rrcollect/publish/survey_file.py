@@ -7,6 +7,7 @@ the demo runs it as it stands.
 from __future__ import annotations
 
 import json
+import os
 import tomllib
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -79,11 +80,11 @@ def template(here: str = "https://collect.example.org", *, invited: bool = False
     return TEMPLATE.format(here=here, expires=expires, invited=str(invited).lower())
 
 
-def read_survey(path: Path) -> dict[str, Any]:
+def read_survey(path: str | os.PathLike[str]) -> dict[str, Any]:
     """The survey as written, from TOML or JSON.  A file that is neither is a `MalformedDocument` that names it."""
     try:
-        text = path.read_text(encoding="utf-8")
-        value = json.loads(text) if path.suffix == ".json" else parse(text)
+        text = Path(path).read_text(encoding="utf-8")
+        value = json.loads(text) if Path(path).suffix == ".json" else tomllib.loads(text)
     except OSError as error:
         raise MalformedDocument(f"{path} cannot be read: {error.strerror}") from None
     except ValueError as error:
@@ -91,11 +92,6 @@ def read_survey(path: Path) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise MalformedDocument(f"{path}: a survey is a table of names and values")
     return value
-
-
-def parse(text: str) -> dict[str, Any]:
-    """A survey's TOML as names and values."""
-    return tomllib.loads(text)
 
 
 def fields_of(written: dict[str, Any], names: tuple[str, ...]) -> dict[str, Any]:

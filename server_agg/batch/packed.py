@@ -37,10 +37,9 @@ from rrcollect.errors import ParameterError, RRCollectError
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
 from rrcollect.publish.keys import PublicKey
-from rrcollect.publish.publication import Publication
 from rrcollect.publish.question import Question
 from rrcollect.publish.report import ReportRow, fault
-from rrcollect.publish.survey import Survey
+from rrcollect.publish.survey import Publication, Survey
 from server_agg.batch.summary import BatchResult, Summary
 from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
 from server_agg.count.tally import Tally, count_ones

@@ -31,8 +31,7 @@ from rrcollect.errors import ParameterError
 from rrcollect.lazy import extra
 from rrcollect.publish.envelope import verify
 from rrcollect.publish.keys import PublicKey
-from rrcollect.publish.publication import Publication
-from rrcollect.publish.survey import Survey
+from rrcollect.publish.survey import Publication, Survey
 from server_agg.batch.databases import copy_table, is_database
 from server_agg.batch.duckdb_engine import DuckBatch, Relation, connected
 from server_agg.batch.embedded import refuse_collected, rows_of_columns

@@ -18,7 +18,7 @@ from server_agg.cli.terminal import CannotWrite, Incomplete, Output, new_file, p
 
 if TYPE_CHECKING:
     from rrcollect import PublicKey
-    from rrcollect.publish.publication import Publication
+    from rrcollect.publish.survey import Publication
 
 MOST_INVITES = 1_000_000
 
@@ -182,7 +182,6 @@ def verify(options: Namespace) -> Output:
     from rrcollect import Policy, TrustedPublisher
     from rrcollect.errors import SurveyRefused
     from rrcollect.publish.envelope import verify as open_envelope
-    from rrcollect.publish.publication import compose
     from rrcollect.publish.survey import Survey
 
     keys = trusted(options)
@@ -194,7 +193,7 @@ def verify(options: Namespace) -> Output:
         name = type(error).__name__
         sys.stderr.write("" if options.json else plain(f"not accepted: {name}: {error}") + "\n")
         return Output({"accepted": False, "error": name, "reason": str(error)}, code=1)
-    words = f"accepted: digest {accepted.digest}\n{accepted.explain()}\n{compose(accepted.survey).explain()}"
+    words = f"accepted: digest {accepted.digest}\n{accepted.explain()}\n{accepted.survey.composition.explain()}"
     return Output({"accepted": True, "digest": accepted.digest, "survey": accepted.survey.to_wire()}, words)
 
 

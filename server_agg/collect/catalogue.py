@@ -71,7 +71,7 @@ class Catalogue:
     def withdraw(self, entry: CatalogueEntry, envelope: bytes) -> bool:
         """Check and keep the withdrawal of a survey; whether it is new."""
         try:
-            notice = read_withdrawal(envelope, _keys(entry.published.keys)).withdrawal
+            notice, _ = read_withdrawal(envelope, _keys(entry.published.keys))
         except SurveyRefused as error:
             raise Refusal(400, type(error).__name__, str(error)) from None
         if not entry.survey.withdrawn_by(notice):

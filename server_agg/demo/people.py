@@ -51,8 +51,8 @@ from rrcollect import (
     randomise_many,
 )
 from rrcollect.errors import ReportRefused, RRCollectError
-from rrcollect.publish.publication import Publication
 from rrcollect.publish.report import REASONS
+from rrcollect.publish.survey import Publication
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.settings import CollectorSettings

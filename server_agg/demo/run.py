@@ -15,6 +15,7 @@ import shutil
 import sqlite3
 import tempfile
 import time
+import tomllib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -25,8 +26,8 @@ from typing import Any
 
 from rrcollect import Attribute, Report, SigningKey, Survey
 from rrcollect.errors import Blame, RRCollectError
-from rrcollect.publish.publication import Publication
-from rrcollect.publish.survey_file import parse, template
+from rrcollect.publish.survey import Publication
+from rrcollect.publish.survey_file import template
 from server_agg.count.tallies import Tallies
 from server_agg.demo.people import (
     SPORTS,
@@ -171,7 +172,7 @@ def published(folder: Path, entries: dict[str, Any] | None = None) -> tuple[Publ
     if entries is None:
         text = template()
         (folder / "survey.toml").write_text(text, encoding="utf-8")
-        entries = parse(text)
+        entries = tomllib.loads(text)
     key = SigningKey.generate()
     key.save(folder / "publisher.pem")
     (folder / "publisher.pem.pub").write_bytes(key.public.to_pem())

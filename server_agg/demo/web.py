@@ -24,7 +24,7 @@ from typing import Any
 from rrcollect.deliver.transport import HttpTransport
 from rrcollect.errors import ParameterError, RRCollectError
 from rrcollect.lazy import extra
-from rrcollect.publish.survey_file import parse, template
+from rrcollect.publish.survey_file import template
 from server_agg.demo.people import Desk, InProcessCollector, by_gateway, drawn_people, passing_device
 from server_agg.demo.run import desk_of, published, working_folder
 
@@ -136,4 +136,4 @@ def survey_in_languages(here: str) -> dict[str, Any]:
             return [said(part, name) for part in value]
         return {"en": value, **languages["texts"][value]} if name in TRANSLATED else value
 
-    return {**said(parse(template(here))), **languages["added"], "segments": {"sport": languages["sport"]}}
+    return {**said(tomllib.loads(template(here))), **languages["added"], "segments": {"sport": languages["sport"]}}

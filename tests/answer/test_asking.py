@@ -234,12 +234,11 @@ def test_every_question_and_round_is_drawn_equally_often_over_all_words(tmp_path
 
 
 def test_a_composed_panel_is_one_round_and_a_survey_that_asks_one_costs_its_dearest():
-    from tests.inside.publish import compose
 
-    whole = compose(survey(*panels(3, 0))).whole
-    assert whole == compose(survey(*panels(3))).whole
-    one = compose(survey(*panels(3, 0), question(id="q3", attribute="a3", rounds=2), ask="one"))
-    assert one.whole == compose(survey(question(rounds=2))).whole
+    whole = survey(*panels(3, 0)).composition.whole
+    assert whole == survey(*panels(3)).composition.whole
+    one = survey(*panels(3, 0), question(id="q3", attribute="a3", rounds=2), ask="one").composition
+    assert one.whole == survey(question(rounds=2)).composition.whole
     assert "A device asks one of these 4 questions" in one.explain()
     assert "q0: ε = 1.099, δ = 0 (one of 4 rounds, drawn by the device)" in one.explain()
     assert survey(*panels(3, 0), ask="one").publish([KEY]).composition.one

@@ -490,10 +490,9 @@ def test_a_clock_without_a_time_zone(tmp_path, clock):
 def test_many_rounds_of_a_fine_design_stay_exact(tmp_path):
     """A thousand rounds at ε = 1/100: composition is exact, and the ledger's sums do not outgrow any text."""
     from rrcollect.answer.ledger.ledger import _made
-    from tests.inside.publish import compose
 
     fine = question(design=optimal_design("1/100"), rounds=1000)
-    assert float(compose(survey(fine)).whole.epsilon) == pytest.approx(10, rel=1e-9)
+    assert float(survey(fine).composition.whole.epsilon) == pytest.approx(10, rel=1e-9)
     rich = Policy(POLICY.publishers, attribute_epsilon=100, lifetime_epsilon=100)
     device = client(tmp_path, attributes=[Attribute("doped", rounds=1000)], policy=rich)
     accepted = device.accept(envelope(fine))

@@ -180,9 +180,8 @@ def test_the_optimal_design_with_a_delta_and_no_proof_is_told_by_its_ratio():
 
 
 def test_what_the_publisher_is_told_is_rounded_up_too():
-    from tests.inside.publish import compose
 
-    whole = compose(survey(question(design=optimal_design(1))))
+    whole = survey(question(design=optimal_design(1))).composition
     assert "factor of at most 2.719" in whole.explain()  # e = 2.71828…
     assert 'a "yes" by at most 2.719' in optimal_design(1).choice.explain_exposure()
 

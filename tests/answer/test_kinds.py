@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tomllib
 from collections import Counter
 from decimal import Decimal
 from fractions import Fraction
@@ -33,7 +34,6 @@ from rrcollect.errors import (
     OverPolicy,
 )
 from tests.inside.design import Mechanism
-from tests.inside.publish import parse
 from tests.support.devices import KEY, POLICY, VECTORS, client, envelope, load, question
 
 COLOURS = Choice(options=["Red", "Green", "Blue", "White", "Other"])
@@ -284,7 +284,7 @@ START = HEAD + '{}[[questions]]\nid="q"\nattribute="a"\ntext="?"\n{}'
 
 
 def written(question: str, top: str = "") -> Survey:
-    made = Survey.from_entries(parse(START.format(top, question)))
+    made = Survey.from_entries(tomllib.loads(START.format(top, question)))
     made.check()
     return made
 
@@ -311,7 +311,9 @@ def test_options_and_units_are_in_the_surveys_language():
     made = written('kind="choice"\noptions=["a","b"]\nepsilon=1')
     assert made.questions[0].kind.options[0] == {"en": "a"}
     text = START.replace('title="T"', 'title="T"\nlanguage="de"')
-    german = Survey.from_entries(parse(text.format("", 'kind="number"\nlow=0\nhigh=9\nunit="Stunden"\nepsilon=1')))
+    german = Survey.from_entries(
+        tomllib.loads(text.format("", 'kind="number"\nlow=0\nhigh=9\nunit="Stunden"\nepsilon=1'))
+    )
     assert german.questions[0].kind.unit == {"de": "Stunden"}
 
 

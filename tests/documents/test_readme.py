@@ -3,6 +3,7 @@
 import csv
 import json
 import re
+import tomllib
 from xml.etree import ElementTree
 
 import pytest
@@ -16,7 +17,6 @@ from server_agg import (
 )
 from tests.documents.blocks import blocks_of
 from tests.documents.workspace import ROOT
-from tests.inside.publish import parse
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 (FIGURE,) = [block.text for block in blocks_of(README) if block.language == "text"]
@@ -60,7 +60,7 @@ def fits(sample, data):
 def flow(tmp_path_factory):
     """The data of one answer, from file to sentence."""
     folder, key = tmp_path_factory.mktemp("flow"), SigningKey.generate()
-    survey = Survey.from_entries(parse(FILE))
+    survey = Survey.from_entries(tomllib.loads(FILE))
     envelope = survey.publish([key]).envelope
     policy = Policy([TrustedPublisher(survey.publisher, [key.public])])
     client = Client(folder / "ledger.sqlite3", attributes=["doped"], policy=policy, source=bytes)

@@ -1,12 +1,10 @@
 """The inside of rrcollect.publish, as the tests see it."""
 
-from rrcollect.publish import envelope, survey
+from rrcollect.publish import document, envelope
 from rrcollect.publish.canonical import canonical, read, read_canonical
 from rrcollect.publish.document import RoundTimes, Segment
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, SURVEY_TYPE, WITHDRAWAL_TYPE, Withdrawal, pae, seal, verify
 from rrcollect.publish.kinds import YesNo
-from rrcollect.publish.publication import compose
 from rrcollect.publish.report import COMPARED, LARGEST_REPORT, STATUS, ReportRow, fault
-from rrcollect.publish.survey_file import parse
 from rrcollect.publish.texts import words
 from rrcollect.publish.tickets import check_invite, known_as, new_invite, ticket, ticket_hashes

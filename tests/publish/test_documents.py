@@ -279,7 +279,7 @@ def test_a_survey_is_frozen_to_its_texts_and_its_digest_is_computed_once(monkeyp
     import copy
     import pickle
 
-    from tests.inside.publish import survey as survey_module
+    from tests.inside.publish import document as document_module
 
     kind = Choice(options=["Never", "Once"])
     asked = question(kind=kind, design=SetDesign(2, 1, "3/4"))
@@ -300,8 +300,8 @@ def test_a_survey_is_frozen_to_its_texts_and_its_digest_is_computed_once(monkeyp
                 change()
         assert said == before
     spelled = []
-    real = survey_module.canonical
-    monkeypatch.setattr(survey_module, "canonical", lambda value: (spelled.append(1), real(value))[1])
+    real = document_module.canonical
+    monkeypatch.setattr(document_module, "canonical", lambda value: (spelled.append(1), real(value))[1])
     payload = made.payload()
     read = Survey.from_payload(payload)
     assert {read.digest for _ in range(5)} == {made.digest for _ in range(5)} == {hashlib.sha256(payload).hexdigest()}

@@ -44,7 +44,7 @@ def test_the_vectors_would_notice_a_reader_that_skips_a_check():
 
 def test_a_survey_is_withdrawn_by_its_digest_and_no_other():
     made = survey().withdraw([KEY], moment=datetime(2026, 5, 1, 12, tzinfo=UTC))
-    read = read_withdrawal(made, [KEY.public]).withdrawal
+    read, _ = read_withdrawal(made, [KEY.public])
     assert survey().withdrawn_by(read)
     assert not survey(title="Another").withdrawn_by(read)
     assert not survey(version=2).withdrawn_by(read)
@@ -79,8 +79,8 @@ def test_the_command_signs_a_withdrawal_with_a_key_that_signed_the_survey(tmp_pa
     assert main(words) == 0
     capsys.readouterr()
     key = SigningKey.load(tmp_path / "publisher.pem").public
-    read = read_withdrawal((tmp_path / "withdrawal.json").read_bytes(), [key])
-    assert read.withdrawal.name == "clean-sport"
+    read, _ = read_withdrawal((tmp_path / "withdrawal.json").read_bytes(), [key])
+    assert read.name == "clean-sport"
     refused(capsys, 4, "exists already", *words)
     assert main(["keygen", "--out", "other.pem"]) == 0
     capsys.readouterr()

@@ -17,10 +17,10 @@ from typing import Any, Self
 import uvicorn
 
 from rrcollect import Design, Report
-from rrcollect.publish.publication import Publication
+from rrcollect.publish.survey import Publication
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from tests.inside.collect import server_config
-from tests.inside.publish import compose, seal
+from tests.inside.publish import seal
 from tests.support.devices import KEY, survey
 from tests.support.ports import free_port
 
@@ -160,7 +160,7 @@ def publication(*questions: Any, **changes: Any) -> Publication:
 def expired(**changes: Any) -> Publication:
     """A publication that no publisher could sign today, but could when its survey was open."""
     made = survey(**changes)
-    return Publication(made, seal(made.payload(), [KEY]), made.digest, compose(made))
+    return Publication(made, seal(made.payload(), [KEY]), made.digest, made.composition)
 
 
 def report(digest: str, **changes: Any) -> Report:

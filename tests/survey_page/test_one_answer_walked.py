@@ -162,9 +162,9 @@ def steps(tmp_path_factory) -> dict[str, Step]:
 def made(step: Step) -> dict[str, int]:
     """How often the survey was serialised or hashed in a step."""
     return {
-        name: step.functions[f"rrcollect.publish.survey.Survey.{name}"]
+        name: step.functions[f"rrcollect.publish.document.SignedDocument.{name}"]
         for name in ("payload", "digest")
-        if step.functions[f"rrcollect.publish.survey.Survey.{name}"]
+        if step.functions[f"rrcollect.publish.document.SignedDocument.{name}"]
     }
 
 

@@ -34,7 +34,7 @@ from starlette.routing import Route
 
 from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.canonical import read
-from rrcollect.publish.envelope import LARGEST_ENVELOPE, LARGEST_WITHDRAWAL
+from rrcollect.publish.envelope import LARGEST_ENVELOPE, Withdrawal
 from rrcollect.publish.survey import Survey
 from rrcollect.publish.tickets import new_invite, ticket_hashes
 from server_agg.collect.admission import MOST_BRACKETS
@@ -47,7 +47,7 @@ from server_agg.collect.store.release import SAME, preview_release
 from server_agg.collect.store.store import Store
 from server_agg.errors import Refusal
 
-LARGEST_NOTICE = 2 * LARGEST_WITHDRAWAL  # bytes of a signed withdrawal: its payload in base64, and signatures
+LARGEST_NOTICE = 2 * Withdrawal.largest  # bytes of a signed withdrawal: its payload in base64, and signatures
 MOST_MADE = 10_000  # invites for one request
 MOST_HASHES = 200_000  # in one request
 LARGEST_REQUEST = MOST_HASHES * 67 + 64  # bytes: each hash with quotes and comma

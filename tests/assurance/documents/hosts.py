@@ -22,8 +22,8 @@ from rrcollect.errors import MalformedReport
 from tests.inside.answer import SeenVersion
 from tests.inside.design import from_wire
 from tests.inside.publish import LARGEST_REPORT, read
+from tests.inside.publish import document as document_module
 from tests.inside.publish import envelope as envelope_module
-from tests.inside.publish import survey as survey_module
 from tests.support.browser import Visit, chromium
 from tests.support.devices import PUBLISHER, moment, unb64, vector_policy
 
@@ -89,7 +89,7 @@ def _planted(plant: str | None) -> Iterator[None]:
     elif plant == "spelling":
         with (
             patch.object(envelope_module, "read_canonical", read),
-            patch.object(survey_module, "read_canonical", read),
+            patch.object(document_module, "read_canonical", read),
             patch.object(Report, "from_bytes", _any_spelling),
         ):
             yield

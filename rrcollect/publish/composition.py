@@ -1,4 +1,4 @@
-"""Publishing: check, compose, warn, sign.  The last chance to stop a survey that would expose people.
+"""What a survey costs, and what to look at before it is signed: the last chance to stop one that would expose people.
 
 Rules
 1. What a device would refuse is refused here first, with advice: the signed envelope is read back as a device does.
@@ -14,19 +14,17 @@ Rules
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from rrcollect.design.optimal import instead_of
 from rrcollect.design.parameters import Epsilon, whole_number
 from rrcollect.design.promise import Promise, total
 from rrcollect.design.sentences import at_most
-from rrcollect.errors import CertainDisclosure, Expired, ParameterError, SurveyRefused, UninformativeDesign
-from rrcollect.publish.envelope import add_signature, seal, verify
-from rrcollect.publish.keys import SigningKey
+from rrcollect.errors import CertainDisclosure, SurveyRefused, UninformativeDesign
+from rrcollect.publish.document import Segment
 from rrcollect.publish.question import Question
 
 
@@ -44,54 +42,9 @@ class Caps(NamedTuple):
 DEFAULTS = Caps()  # of a policy; `answer.policy` has the reasons
 
 
-@dataclass(frozen=True)
-class Publication:
-    """A signed survey: the envelope to hand out, its identity, what it costs a respondent, and what to look at before
-    it is handed out."""
-
-    survey: Any  # a Survey
-    envelope: bytes
-    digest: str
-    composition: Composition
-    warnings: tuple[str, ...] = ()
-
-    def sign(self, key: SigningKey) -> Publication:
-        """The same publication with one more signature: for a second signer, or a key rotation.
-
-        >>> from rrcollect import Question, Survey, optimal_design
-        >>> question = Question(id="q1", attribute="doped", text="Ever doped?", design=optimal_design("ln 3"))
-        >>> survey = Survey(name="clean-sport", version=1, title="Clean sport", publisher="Example Institute",
-        ...                 collector="https://collect.example.org/reports", expires="2100-01-01T00:00:00Z",
-        ...                 questions=[question])
-        >>> first, second = SigningKey.generate(), SigningKey.generate()
-        >>> both = survey.publish([first]).sign(second)
-        >>> verify(both.envelope, [first.public, second.public]).signers == {first.public, second.public}
-        True
-        """
-        return replace(self, envelope=add_signature(self.envelope, key))
-
-
-def published(survey: Any, keys: Sequence[SigningKey], *, expected: int | None = None) -> Publication:
-    """A `Survey`, checked and signed: see `Survey.publish`."""
-    if not isinstance(keys, Sequence) or not all(isinstance(key, SigningKey) for key in keys):
-        raise ParameterError("keys", type(keys).__name__, "a list of SigningKey")
-    people = None if expected is None else whole_number("expected", expected)
-    survey.check()
-    for question in survey.questions:
-        if question.discloses and question.disclosure is None:
-            raise CertainDisclosure(_advice(question))
-    if survey.expires <= datetime.now(UTC):
-        raise Expired(f"the survey expired at {survey.expires:%Y-%m-%d %H:%M} UTC; no device would take it")
-    envelope = seal(survey.payload(), keys)
-    read_back = type(survey).from_payload(verify(envelope, [key.public for key in keys]).payload)
-    composition = compose(read_back)
-    warnings = (*_refusals(read_back, composition), *_small_groups(read_back, people))
-    return Publication(read_back, envelope, read_back.digest, composition, warnings)
-
-
-def _refusals(survey: Any, composition: Composition) -> Iterator[str]:
+def refusals(questions: Iterable[Question], composition: Composition) -> Iterator[str]:
     """Why devices with the default policy would not answer the survey, or some of it."""
-    for question in survey.questions:
+    for question in questions:
         try:
             question.charged(DEFAULTS.max_epsilon, DEFAULTS.max_ratio)
         except SurveyRefused as error:
@@ -109,18 +62,24 @@ def _refusals(survey: Any, composition: Composition) -> Iterator[str]:
         yield f"{costs}; a device with the default policy stops at {most}"
 
 
-def _small_groups(survey: Any, expected: int | None) -> Iterator[str]:
-    """Why the groups that a survey declares would not be shown with so many answers."""
-    if expected is None or not survey.segments:
+def too_small(segments: Collection[Segment], minimum: int, expected: int | None) -> Iterator[str]:
+    """Why these segments would not be shown with so many answers."""
+    if expected is None:
         return
-    cells = math.prod(len(segment.values) + 1 for segment in survey.segments.values())
-    crowds = expected // survey.minimum
-    if cells > crowds:
+    cells = math.prod(len(segment.values) + 1 for segment in segments)
+    crowds = whole_number("expected", expected) // minimum
+    if segments and cells > crowds:
         yield (
-            f"{expected} answers are at most {crowds} crowds of {survey.minimum}, and the declared segments make "
+            f"{expected} answers are at most {crowds} crowds of {minimum}, and the declared segments make "
             f"{cells} cells, those who declare nothing counted: most of them will not be shown. Declare fewer segments "
             "or values, or ask more people"
         )
+
+
+def check_disclosure(question: Question) -> None:
+    """A question that discloses says so (rule 2)."""
+    if question.discloses and question.disclosure is None:
+        raise CertainDisclosure(_advice(question))
 
 
 def _advice(question: Question) -> str:
@@ -189,14 +148,14 @@ class Composition:
         return "\n".join(lines)
 
 
-def compose(survey: Any) -> Composition:
-    """The exact composition over a survey's questions and rounds."""
+def compose(questions: Iterable[Question], *, one: bool) -> Composition:
+    """The exact composition over a survey's questions and rounds; `one`: a device asks one of them."""
     parts = tuple(
         QuestionCost(q.id, q.answered_rounds, total([q.design.loss] * q.answered_rounds), q.rounds if q.panel else 0)
-        for q in survey.questions
+        for q in questions
     )
     costs = [part.cost for part in parts]
-    if survey.ask == "one" and len(parts) > 1:
+    if one and len(parts) > 1:
         whole = Promise(max(cost.epsilon for cost in costs), max(cost.delta for cost in costs))
         return Composition(parts, whole, one=True)
     return Composition(parts, total(costs))
