@@ -43,7 +43,7 @@ demo-web: $(VENV)/demo.stamp  ## a collector with its pages on this machine, and
 	$(BIN)/rrcollect demo --web
 
 quick: $(VENV)/quick.stamp  ## the tests without processes, browsers, engines and long searches: under a minute
-	$(BIN)/python -m pytest --quick -q -n $(WORKERS) -p no:schemathesis
+	$(BIN)/python -m pytest --quick -q -n $(WORKERS)
 
 test: tools $(VENV)/test.stamp browsers  ## all tests
 	$(BIN)/python -m pytest -q -n $(TEST_WORKERS) --durations=25
@@ -84,7 +84,7 @@ $(VENV)/assure.stamp: $(VENV)/bench.stamp
 assure: $(VENV)/assure.stamp  ## the long suite: searches for counterexamples, written to docs/assurance.md
 	$(BIN)/python -m tests.assurance --jobs $(WORKERS)
 
-reach: $(VENV)/test.stamp  ## heavy and rare parts, each in an environment of its own: docs/reach.md; PART=… for one
+reach: $(VENV)/test.stamp browsers  ## heavy and rare parts, each in an environment of its own: docs/reach.md; PART=… for one
 	$(BIN)/python -m tests.reach $(PART)
 
 mutate: $(VENV)/test.stamp  ## do the tests notice a changed line?  docs/mutation.md; MODULE=… for one module

@@ -1,16 +1,18 @@
 """Settings for all tests.  A property test asserts what is true for every input: its false-alarm rate is 0."""
 
+import gc
 import os
-import re
 import shutil
 import signal
 import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
-from tests.support.marks import MARKS, RARE
+from tests.support.marks import MARKS, left_out, marks_of
 from tests.support.quick import LEFT_OUT, Quick
 
 settings.register_profile("project", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -37,6 +39,8 @@ TOGETHER = (
     "tests/test_npm_package.py",
     "tests/test_packaging.py",
 )  # fmt: skip
+
+OLD = "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)"
 
 
 class ByTestButTogether(LoadScopeScheduling):
@@ -69,6 +73,7 @@ def pytest_addoption(parser):
 
 
 def pytest_configure(config):
+    gc.disable()  # until all tests are read: see pytest_collection_finish
     # A job that a script starts in the background inherits an ignored Ctrl-C, and hands it on to what tests start.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     config.addinivalue_line("markers", "slow: takes a quarter of a second and more: too slow for a loop of a minute")
@@ -78,21 +83,27 @@ def pytest_configure(config):
         config.pluginmanager.register(Quick(MARKS))
         return
     os.environ.setdefault("SPARK_SUBMIT_OPTS", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC")  # short jobs: less work
-    node = shutil.which("node")  # Node 18, which Debian 12 has, keeps the `crypto` of browsers behind an option
-    if node and subprocess.run([node, "--version"], capture_output=True, check=False).stdout.startswith(b"v18."):
-        os.environ.setdefault("NODE_OPTIONS", "--experimental-global-webcrypto")
+    beside = Path(sys.prefix, "node", "node_modules", ".bin")  # a Node is there if the machine has an old one
+    os.environ["PATH"] = os.pathsep.join([str(beside), os.environ["PATH"]])
+    found = shutil.which("node")
+    if found and subprocess.run([found, "-e", OLD], check=False).returncode:
+        raise pytest.UsageError(f"{found} is older than Node 20, which the client needs; `make test` installs a newer one")
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    if "RRCOLLECT_REACH" not in os.environ:
-        rare = {item for item in items if any(re.match(one, item.nodeid) for one in RARE.values())}
-        config.hook.pytest_deselected(items=list(rare))
-        items[:] = [item for item in items if item not in rare]
+    names = [item.nodeid for item in items]
+    gone = left_out(names, os.environ.get("RRCOLLECT_REACH"))
+    config.hook.pytest_deselected(items=[item for item, left in zip(items, gone, strict=True) if left])
+    items[:] = [item for item, left in zip(items, gone, strict=True) if not left]
     for item in items:
-        for place, marks in MARKS.items():
-            if item.nodeid.startswith(place):
-                for mark in marks:
-                    item.add_marker(mark)
+        for mark in marks_of(item.nodeid):
+            item.add_marker(mark)
         if item.get_closest_marker("long"):  # the same lines again and again: measuring them takes most of the time
             item.add_marker(pytest.mark.no_cover)
+
+
+def pytest_collection_finish():
+    """What was read stays until the end: it is not looked through again and again for garbage."""
+    gc.freeze()
+    gc.enable()

@@ -232,7 +232,7 @@ def test_make_looks_at_the_machine_before_it_does_anything():
 def test_packages_of_npm_are_installed_once_and_again_if_others_are_wanted(kim):
     (kim.bin / "npm").write_text('#!/bin/sh\necho "npm $*" >> "$BIN/.log"\ntest ! -e "$BIN/offline"\n')
     (kim.bin / "npm").chmod(0o755)
-    kim.has("offline")
+    kim.has("offline", "node")
     assert kim.run("node_packages", ".venv/node", "driver@1").returncode != 0  # and leaves no stamp
     os.remove(kim.bin / "offline")
     for wanted, many in (("driver@1", 2), ("driver@1", 0), ("driver@2", 1)):
@@ -240,6 +240,19 @@ def test_packages_of_npm_are_installed_once_and_again_if_others_are_wanted(kim):
         said = kim.log()
         assert len(said) == many
         assert all(line.startswith("npm install --prefix .venv/node ") for line in said)
+
+
+def test_an_old_node_gets_a_newer_one_beside_the_packages(kim):
+    for name, text in {"npm": 'echo "npm $*" >> "$BIN/.log"', "node": "exit 1"}.items():
+        (kim.bin / name).write_text(f"#!/bin/sh\n{text}\n")
+        (kim.bin / name).chmod(0o755)
+    for many in (1, 0):
+        assert kim.run("node_packages", ".venv/node", "driver@1").returncode == 0
+        assert [line.endswith("driver@1 node@22.23.3") for line in kim.log()] == [True] * many
+    kim.has("node")
+    (kim.bin / "node").write_text("#!/bin/sh\n")
+    assert kim.run("node_packages", ".venv/node", "driver@1").returncode == 0
+    assert [line.rpartition(" ")[2] for line in kim.log()] == ["driver@1"]
 
 
 def test_the_gate_is_three_commands():

@@ -1,6 +1,7 @@
 """What is heavy or rare, run for real.  Run: make reach, or python -m tests.reach [NAME …] [--page] [--list]
 
-Each part runs in an environment of its own; what it found is recorded, and docs/reach.md is written from the records.
+Each part runs in an environment of its own, if it needs one.  What it found is recorded, and docs/reach.md is written
+from the records.
 --page only writes the page anew.  Exit code 1 if a part that was run did not hold.
 """
 

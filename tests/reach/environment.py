@@ -32,11 +32,13 @@ def requirements(part: Part) -> list[str]:
 
 
 def made(part: Part, folder: Path = ENVIRONMENTS) -> Path:
-    """The Python of the part's environment, which is made if it is not there."""
+    """The Python of the part's environment, which is made if it is not there; of a part that is `here`, this one."""
     place = folder / part.name
     python, stamp = place / "bin" / "python", place / "made.json"
     if part.tools:
         subprocess.run([*MACHINE, "tools", *part.tools], check=True, cwd=ROOT)
+    if part.here:
+        return Path(sys.executable)
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = {name: project["optional-dependencies"][name] for name in part.extras}
     wanted = json.dumps([requirements(part), project["dependencies"], extras])

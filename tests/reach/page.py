@@ -15,7 +15,7 @@ from tests.reach.running import Record
 INTRODUCTION = (
     "Written by `make reach` from the files in `tests/reach/results`; nothing here is typed by hand. Each part is "
     "something the project works with and that is too heavy or too rare for `make test`. It is run for real, in an "
-    "environment of its own: `python -m tests.reach NAME` does one of them again."
+    "environment of its own if it needs other packages: `python -m tests.reach NAME` does one of them again."
 )
 
 

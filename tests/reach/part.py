@@ -4,10 +4,13 @@ Rules
 1. A part has an environment of its own, `.venv-reach/NAME`: the project with the extras it names, and its packages.
    `tools` are programs of the machine (names that tests/support/machine.sh knows), `node` packages of npm, which
    the part finds in the folder that the variable REACH_NODE names.
+   A part that is `here` needs nothing that `make test` does not need, and runs in that environment.
 2. It runs one command of that environment's Python.  It held if the command ended with 0 and, of tests, some ran, and
    none was skipped: what was left out did not hold.
 3. Its tests lie in `tests/reach/parts`, which `make test` does not read (tests/reach/conftest.py).
-4. Adding a part is adding a row to `parts.PARTS`.
+4. Tests that `make test` could run and leaves out (`tests.support.marks.RARE`) are a part of that name, which runs
+   these and no others of the files it names.
+5. Adding a part is adding a row to `rows.PARTS`.
 """
 
 from __future__ import annotations
@@ -29,6 +32,7 @@ class Part:
     told: tuple[str, ...] = ()
     """Distributions whose versions are recorded; by default those of `packages`."""
     timeout: int = 1800
+    here: bool = False
 
 
 def by_pytest(*selection: str, only: str = "") -> tuple[str, ...]:

@@ -10,7 +10,9 @@
 #    else is shown the line that does, and it ends with 1.
 # 2. While an environment is being changed, a file `half-made` lies in it.  One that was left like that, or in which
 #    pip does not work, is made anew.
-# 3. The stamp is a copy of the pyproject.toml that was installed from.  If they differ, it is installed again.
+# 3. Node is 20 or newer.  Where the machine has an older one (Debian 12: 18, whose `fetch` can leave a connection open
+#    after it was aborted), packages of npm bring one with them: FOLDER/node_modules/.bin/node.
+# 4. The stamp is a copy of the pyproject.toml that was installed from.  If they differ, it is installed again.
 set -eu
 python=${PYTHON:-python3}
 
@@ -93,6 +95,7 @@ packages() {
 node_packages() {
   folder=$1
   shift
+  node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || set -- "$@" node@22.23.3
   [ "$(cat "$folder/installed" 2>/dev/null)" = "$*" ] && return
   echo "installing $* into $folder"
   rm -rf "$folder"

@@ -1,5 +1,8 @@
 """Marks of files, folders and dear tests, by how their names begin; other tests have theirs beside them."""
 
+import re
+from collections.abc import Sequence
+
 import pytest
 
 process, browser, engine, long = pytest.mark.process, pytest.mark.browser, pytest.mark.engine, pytest.mark.long
@@ -109,9 +112,39 @@ SLOW = (
 for place in SLOW:
     MARKS[place] = [*MARKS.get(place, []), slow]
 
+PLACES = tuple(MARKS)
+
+
+def marks_of(name: str) -> list[pytest.MarkDecorator]:
+    """The marks that a test has by its name."""
+    if not name.startswith(PLACES):  # most: one call
+        return []
+    return [mark for place in PLACES if name.startswith(place) for mark in MARKS[place]]
+
+
 RARE = {
+    "assurance": r"tests/assurance/test_checks\.py::test_further_part",
     "dask": r"tests/batch/.*dask",
+    "element": r"tests/collect/test_collect_built\.py::test_the_bad_documents_are_refused_by_the_same_names",
+    "postgres_full": r"tests/collect/test_collect_unfinished\.py::test_a_full_disk_of_postgresql",
+    "profiles": r"tests/collect/test_collect_traces\.py::test_(no_file_of_the_profile|the_same_search_finds)",
+    "site": r"tests/documents/test_site\.py::test_(a_broken|every_p|what_is_not|every_f|members|no_page|a_reader)",
+    "spark": r"tests/batch/test_batch_spark\.py::test_(?!every_row_is_judged_as_the_rules_say)",
     "spark_example": r"tests/examples/.*::(test_it_runs.*spark|test_what_the_page_shows.*spark|test_spark_gives)",
 }
-"""Tests that a part of `make reach` runs and `make test` leaves out, so that it keeps one engine per family and one
-start of Spark.  docs/reach.md says when they ran last."""
+"""Tests that `make test` leaves out and the part of `make reach` of that name runs, and nothing else with them: one
+engine per family, one start of Spark, no whole profiles of browsers.  docs/reach.md says when they ran last."""
+
+
+def left_out(names: Sequence[str], part: str | None) -> list[bool]:
+    """Which of these tests are not run: by `make test`, or by this part of `make reach`.
+
+    >>> left_out(["tests/documents/test_site.py::test_every_page", "tests/test_quick.py::test_b"], None)
+    [True, False]
+    >>> left_out(["tests/documents/test_site.py::test_every_page", "tests/test_quick.py::test_b"], "site")
+    [False, True]
+    """
+    if part is None:
+        rare = re.compile("|".join(RARE.values()))
+        return [rare.match(name) is not None for name in names]
+    return [part in RARE and re.match(RARE[part], name) is None for name in names]
