@@ -87,7 +87,9 @@ def pytest_configure(config):
     os.environ["PATH"] = os.pathsep.join([str(beside), os.environ["PATH"]])
     found = shutil.which("node")
     if found and subprocess.run([found, "-e", OLD], check=False).returncode:
-        raise pytest.UsageError(f"{found} is older than Node 20, which the client needs; `make test` installs a newer one")
+        raise pytest.UsageError(
+            f"{found} is older than Node 20, which the client needs; `make test` installs a newer one"
+        )
 
 
 @pytest.hookimpl(tryfirst=True)

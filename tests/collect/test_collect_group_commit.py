@@ -9,9 +9,9 @@ import pytest
 
 from server_agg.errors import QueueFull, StoreFull, StoreUnavailable
 from tests.inside.collect import GroupCommit, ReportOutcome
+from tests.support.waiting import PATIENCE
 
 KINDS = list(ReportOutcome)
-PATIENCE = 3  # seconds after which a test gives up on a wait that should have ended
 
 
 class GatedStore:
@@ -19,7 +19,8 @@ class GatedStore:
 
     def __init__(self, fault=None):
         self.open, self.entered, self.batches, self.fault = threading.Event(), threading.Event(), [], fault
-        self.folds, self.fold_faults = 0, ()
+        self.folds, self.fold_faults, self.foldable = 0, (), threading.Event()
+        self.foldable.set()
 
     def take(self, arrivals):
         self.batches.append(list(arrivals))
@@ -30,6 +31,7 @@ class GatedStore:
         return [KINDS[k] for k in arrivals]
 
     def fold(self, *, wait):
+        assert self.foldable.wait(PATIENCE)
         self.folds += 1
         if self.folds in self.fold_faults:
             raise StoreFull("full")
@@ -217,10 +219,12 @@ def test_what_was_taken_is_folded_a_little_later_once_and_again_after_a_failure(
     store, writer = started(fold_seconds=0.02)
     store.open.set()
     store.fold_faults = (1,)
+    store.foldable.clear()
 
     async def work():
         await writer.take([0])
-        assert store.folds == 0
+        assert store.folds == 0  # a sender does not wait for a fold
+        store.foldable.set()
         await until(lambda: writer.folded == 7)
         assert store.folds == 2  # the first one failed
         await asyncio.sleep(0.1)

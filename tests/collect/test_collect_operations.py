@@ -11,7 +11,6 @@ import re
 import signal
 import socket
 import threading
-import time
 import urllib.request
 from contextlib import suppress
 
@@ -37,6 +36,7 @@ from tests.support.collector_running import (
 )
 from tests.support.devices import KEY
 from tests.support.ports import free_port
+from tests.support.waiting import PATIENCE, until
 
 PEOPLE = {"Accept": "text/html,application/xhtml+xml"}
 
@@ -76,10 +76,12 @@ def test_the_log_of_real_traffic_holds_nothing_of_it(tmp_path):
     with Process(str(tmp_path / "a.sqlite3"), "--log-seconds", "1") as running:
         digest = running.publish(running.publication(segments={"sport": ["run", "ski"]}))
         secret = traffic(running, digest)
-        time.sleep(1.5)
+        log = ""
+        while '"refused"' not in log:  # until it is time
+            log += running.process.stderr.readline().decode()
         running.process.send_signal(signal.SIGTERM)
-        running.process.wait(20)
-        log = running.process.stderr.read().decode()
+        running.process.wait(PATIENCE)
+        log += running.process.stderr.read().decode()
     events = [json.loads(line) for line in log.splitlines()]
     assert [event["event"] for event in events] == ["started", "refused", "stopped"]
     assert events[0]["settings"]["owner_token"] == "set"  # noqa: S105
@@ -161,7 +163,7 @@ def test_several_processes_share_postgresql_and_their_metrics_add_up(postgres):
         text = running.request("GET", "/metrics", None, BEARER)[1].decode()
         assert 'rrcollect_reports_total{outcome="new"} 40.0' in text
         running.process.send_signal(signal.SIGTERM)
-        assert running.process.wait(40) == 0
+        assert running.process.wait(PATIENCE) == 0
         log = [json.loads(line) for line in running.process.stderr.read().decode().splitlines()]
     assert [line["event"] for line in log] == ["started", "stopped"]
 
@@ -245,7 +247,7 @@ def test_ready_needs_the_store_and_alive_does_not(tmp_path):
 
 def begun(port, declared, sent):
     """A connection that sends the beginning of a body, and waits."""
-    connection = socket.create_connection(("127.0.0.1", port), timeout=10)
+    connection = socket.create_connection(("127.0.0.1", port), timeout=PATIENCE)
     head = f"POST /reports HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: {declared}\r\n\r\n"
     connection.sendall(head.encode() + b"[" + b" " * (sent - 1))
     return connection
@@ -255,22 +257,20 @@ def test_unfinished_bodies_hold_no_more_than_their_budget_in_sum(tmp_path):
     with RunningCollector(str(tmp_path / "a.sqlite3"), body_budget=1_000_000) as collector:
         digest = collector.publish(publication())
         waiting = [begun(collector.port, 800_000, 200_000) for _ in range(30)]
-        refused, end = 0, time.monotonic() + 10
-        while refused < 25 and time.monotonic() < end:
-            refused = 0
+
+        def refused():
             for connection in waiting:
                 connection.settimeout(0.05)
                 with suppress(TimeoutError):
-                    refused += b"503" in connection.recv(64, socket.MSG_PEEK)
-        assert refused == 25  # five of 191,808 counted bytes fit
+                    yield b"503" in connection.recv(64, socket.MSG_PEEK)
+
+        until(lambda: sum(refused()) >= 25)
+        assert sum(refused()) == 25  # five of 191,808 counted bytes fit
         assert collector.post(body(digest))[0] == 201  # a single report has its own room
         for connection in waiting:
             connection.close()
-        end = time.monotonic() + 10
         many = b"[" + b",".join(body(digest) for _ in range(60)) + b"]"
-        while (status := collector.post(many)[0]) == 503 and time.monotonic() < end:
-            time.sleep(0.05)
-        assert status in (200, 201)  # what they held was given back
+        until(lambda: collector.post(many)[0] in (200, 201))  # what they held was given back
 
 
 def test_the_budget_is_given_back_whatever_happens():
@@ -311,7 +311,7 @@ def test_of_two_surveys_of_one_name_that_two_collectors_are_sent_at_once_one_is_
             for thread in racing:
                 thread.start()
             for thread in racing:
-                thread.join(30)
+                thread.join(PATIENCE)
         kept = [entry["version"] for entry in one.json("GET", "/surveys", headers=BEARER)[1]["surveys"]]
     expected = [(n + 1, *reply) for n in range(races) for reply in ((201, None), (409, "version_taken"))]
     assert sorted(said, key=str) == sorted(expected, key=str)

@@ -29,6 +29,7 @@ from tests.support.collector_crashing import ids_of
 from tests.support.collector_running import DIGEST, LARGE, TABLES, report
 from tests.support.devices import survey
 from tests.support.kept_rows import kept_rows
+from tests.support.waiting import until
 
 
 def arrival(ticket=None, survey=DIGEST, **changes):
@@ -782,13 +783,12 @@ def test_another_schema_is_refused_by_postgresql(postgres):
 
 def shows(postgres, value):
     """Wait until new sessions see the setting."""
-    end = time.monotonic() + 10
-    while time.monotonic() < end:
+
+    def seen():
         with psycopg.connect(postgres.address()) as connection:
-            if connection.execute("SHOW full_page_writes").fetchone() == (value,):
-                return
-        time.sleep(0.05)
-    raise AssertionError("the setting was never seen")
+            return connection.execute("SHOW full_page_writes").fetchone() == (value,)
+
+    until(seen)
 
 
 @pytest.mark.engine

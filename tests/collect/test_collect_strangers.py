@@ -3,13 +3,12 @@
 Every address that takes GET is asked, also those that come to the collector later: the routes are read off the app.
 """
 
-import time
-
 import pytest
 from starlette.applications import Starlette
 
 from server_agg import OwnerToken
 from tests.support.collector_running import BEARER, JSON, RunningCollector, body
+from tests.support.waiting import until
 
 ASKED = ("", "?format=csv", "?format=json", "?preview=1")
 MANY = 12
@@ -47,10 +46,7 @@ def changed(folder, routes, *, public):
         before = seen(collector, digest, routes)
         for number in range(MANY):
             assert collector.post(body(digest, segments={"sport": "run"} if number % 2 else {}))[0] == 201
-        end = time.monotonic() + 30
-        while collector.store.tallies().n < MANY - 4 and time.monotonic() < end:  # the last few may wait
-            time.sleep(0.01)
-        assert collector.store.tallies().n >= MANY - 4
+        until(lambda: collector.store.tallies().n >= MANY - 4)  # the last few may wait
         after = seen(collector, digest, routes)
         status, _ = collector.json("POST", f"/surveys/{digest}/release", b"{}", {**JSON, **BEARER})
         assert status == 201

@@ -24,15 +24,9 @@ from tests.support.collector_running import BEARER, DIGEST, RunningCollector, bo
 from tests.support.command_line import main
 from tests.support.devices import KEY
 from tests.support.kept_rows import kept_rows
+from tests.support.waiting import PATIENCE, until
 
 LATER = time.time() + 200 * 365 * 86400
-
-
-def until(found, seconds=20.0):
-    end = time.monotonic() + seconds
-    while not found():
-        assert time.monotonic() < end
-        time.sleep(0.02)
 
 
 def reports(digest, many):
@@ -200,7 +194,7 @@ def test_reports_are_taken_and_results_shown_while_a_copy_is_made(opened):
     writer = GroupCommit(opened, fold_seconds=0.01)
 
     async def one():
-        return await asyncio.wait_for(writer.take(reports(DIGEST, 1)), 5)
+        return await asyncio.wait_for(writer.take(reports(DIGEST, 1)), PATIENCE)
 
     with opened.epochs.keys.lock():
         for _ in range(4):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import sys
-import time
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
@@ -17,6 +16,7 @@ from tests.inside.collect import Catalogue, close_due
 from tests.support.collector_running import JSON, RunningCollector, body, expired, publication
 from tests.support.command_line import main
 from tests.support.devices import KEY, client
+from tests.support.waiting import until
 
 
 def post(collector, digest, notice):
@@ -68,10 +68,7 @@ def test_every_process_on_the_database_learns_of_it(where, monkeypatch):
         digest = first.publish(made)
         assert second.post(body(digest))[0] == 201
         assert post(first, digest, made.survey.withdraw([KEY]))[0] == 201
-        end = time.monotonic() + 10
-        while second.post(body(digest))[0] != 410:
-            assert time.monotonic() < end
-            time.sleep(0.02)
+        until(lambda: second.post(body(digest))[0] == 410)
 
 
 def test_surveys_are_closed_by_themselves_when_their_time_is_over(where, monkeypatch):

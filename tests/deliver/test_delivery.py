@@ -15,6 +15,7 @@ from rrcollect.errors import ReportRefused, TransportFailed, WrongAddress
 from server_agg import REASONS
 from tests.inside.deliver import remaining, schedule
 from tests.support.devices import COLLECTOR, POLICY, Clock, client, envelope, question, survey
+from tests.support.waiting import PATIENCE, until
 
 MANY = [question(id=f"q{i}", attribute=f"a{i}") for i in range(8)]
 SURVEY = survey(*MANY)
@@ -45,7 +46,7 @@ class Reply:
     def send(self, destination, body):
         self.seen.append((destination, body))
         if self.hold is not None:
-            self.hold.wait(20)
+            assert self.hold.wait(PATIENCE)
         if self.error is not None:
             raise self.error
 
@@ -249,12 +250,9 @@ def test_nobody_waits_for_anothers_reply(device):
     held = Reply(hold=release)
     worker = threading.Thread(target=device.deliver, args=(held,))
     worker.start()
-    end = time.monotonic() + 20
-    while len(held.seen) < 8 and time.monotonic() < end:
-        time.sleep(0.01)
-    assert len(held.seen) == 8  # all have left, and nobody has heard a word
+    until(lambda: len(held.seen) == 8)  # all have left, and nobody has heard a word
     release.set()
-    worker.join(20)
+    worker.join(PATIENCE)
     assert {r.state for r in device.budget().reports} == {"delivered"}
 
 
@@ -269,7 +267,7 @@ def test_at_most_so_many_are_under_way(device, monkeypatch):
                 most[0] = max(most[0], now[0])
                 if now[0] == 3:
                     full.set()
-            full.wait(20)  # the first ones for the third, however slow the machine is
+            full.wait(PATIENCE)  # the first ones for the third, however slow the machine is
             time.sleep(0.05)
             with lock:
                 now[0] -= 1
@@ -345,7 +343,12 @@ def test_an_interrupt_stops_further_attempts_and_hangs_up(tmp_path):
     held = Held(hold=release)
     for report in device._ledger.outbox()[1:]:  # one is due, the others within the hour
         device._ledger.reschedule(report.id, [int(time.time()) + 1800])
-    threading.Timer(0.5, signal.raise_signal, [signal.SIGINT]).start()
+
+    def interrupt():  # a terminal does it while the first one is under way
+        until(lambda: held.seen)
+        signal.raise_signal(signal.SIGINT)
+
+    threading.Thread(target=interrupt).start()
     with pytest.raises(KeyboardInterrupt):
         device.deliver(held, within=3600)
     assert len(held.seen) == 1

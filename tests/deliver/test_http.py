@@ -13,6 +13,7 @@ from rrcollect.errors import ReportRefused, TransportFailed, WrongAddress
 from server_agg import REASONS
 from tests.inside.publish import STATUS
 from tests.support.devices import Clock, client, envelope, question
+from tests.support.waiting import PATIENCE
 
 TAKEN = b'{"new":1,"known":0}'
 PAGE = b"<!doctype html><title>Sign in</title>"
@@ -202,7 +203,7 @@ def test_what_is_under_way_can_be_hung_up():
         with connection:
             connection.recv(4096)
             transport.hang_up()
-            thread.join(20)
+            thread.join(PATIENCE)
     assert len(said) == 1
 
 
@@ -234,7 +235,7 @@ def test_a_server_that_never_answers_and_one_that_talks_nonsense():
 
 def test_a_certificate_nobody_vouches_for_is_not_trusted():
     with Collector() as collector, pytest.raises(TransportFailed):
-        HttpTransport(timeout=5).send(collector.url.replace("http:", "https:"), b"{}")
+        HttpTransport(timeout=PATIENCE).send(collector.url.replace("http:", "https:"), b"{}")
     assert collector.seen == []
 
 
@@ -337,7 +338,7 @@ def test_a_relay_carries_reports_to_the_collector(tmp_path):
 
 def test_a_relay_sees_no_content_of_https():
     with Collector() as collector, Relay() as relay, pytest.raises(TransportFailed, match="through the relay"):
-        HttpTransport(relay=relay.url, timeout=5).send(collector.url.replace("http:", "https:"), b"the report")
+        HttpTransport(relay=relay.url, timeout=PATIENCE).send(collector.url.replace("http:", "https:"), b"the report")
     assert relay.through[0][0] == 0x16  # a TLS handshake
     assert b"the report" not in b"".join(relay.through)
 

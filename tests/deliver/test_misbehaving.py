@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from rrcollect import HttpTransport
 from rrcollect.errors import TransportFailed, WrongAddress
+from tests.support.waiting import PATIENCE
 
 TAKEN = b'{"new":1,"known":0}'
 
@@ -33,7 +34,7 @@ class Server:
     def _serve(self):
         with contextlib.suppress(OSError):
             connection, _ = self._socket.accept()
-            connection.settimeout(1)
+            connection.settimeout(PATIENCE)
             with connection:
                 self._talk(self, connection)
 
@@ -55,7 +56,8 @@ class Server:
 
 
 def told(talk, timeout=0.5):
-    """What a device makes of it, after how many seconds, and how many bytes were poured."""
+    """What a device makes of it, after how many seconds, and how many bytes were poured.  One that waits as long as a
+    server likes does not come back, and pytest ends it."""
     with Server(talk) as server:
         start = time.monotonic()
         with pytest.raises(TransportFailed) as caught:
@@ -111,7 +113,7 @@ def test_a_compressed_reply_is_not_unpacked_and_not_believed():
     """A device asks for none; a bomb of 1 GB in 1 MB stays as it is."""
     bomb = gzip.compress(TAKEN)
     head = b"HTTP/1.1 201 Created\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n" % len(bomb)
-    said, *_ = told(replies(head + bomb))
+    said, *_ = told(replies(head + bomb), PATIENCE)
     assert said == "the reply (status 201) is not a collector's word on the report"
 
 
@@ -121,7 +123,7 @@ def test_a_redirect_is_not_followed(status):
     with Server(lambda server, connection: asked.append(connection.recv(65536))) as elsewhere:
         where = b"http://127.0.0.1:%d/reports" % elsewhere.port
         reply = b"HTTP/1.1 %d Found\r\nLocation: %s\r\nContent-Length: 19\r\n\r\n" % (status, where) + TAKEN
-        said, *_ = told(replies(reply))
+        said, *_ = told(replies(reply), PATIENCE)
         assert said == f"the reply (status {status}) is not a collector's word on the report"
     assert asked == []
 
@@ -167,17 +169,16 @@ def relayed(tmp_path, delays, drop=b"H", timeout=0.5):
                 server.pour(inside, drop, 0.1)
 
     with Server(talk) as server:
-        end = threading.Timer(8 * timeout, server.stop.set)  # an old device would wait as long as the server likes
+        end = threading.Timer(PATIENCE, server.stop.set)  # an old device would wait as long as the server likes
         end.start()
-        start = time.monotonic()
         transport = HttpTransport(relay=f"http://127.0.0.1:{server.port}", timeout=timeout, context=trusting)
         try:
             transport.send("https://127.0.0.1/reports", b"{}")
         finally:
-            took = time.monotonic() - start
+            waited_for_the_server = server.stop.is_set()
             end.cancel()
             server.stop.set()
-            assert took < 5 * timeout
+            assert not waited_for_the_server
 
 
 def test_a_reply_that_begins_after_the_timeout_is_not_waited_for(tmp_path):
@@ -187,7 +188,7 @@ def test_a_reply_that_begins_after_the_timeout_is_not_waited_for(tmp_path):
 
 
 def test_the_same_relay_in_time_is_fine(tmp_path):
-    relayed(tmp_path, (0.0, 0.0), drop=None, timeout=20)  # however busy the machine is
+    relayed(tmp_path, (0.0, 0.0), drop=None, timeout=PATIENCE)  # however busy the machine is
     with pytest.raises(TransportFailed):  # drops, from the beginning
         relayed(tmp_path, (0.0, 0.0))
 

@@ -10,7 +10,6 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 from typing import Any, Self
 
@@ -23,6 +22,7 @@ from tests.inside.collect import server_config
 from tests.inside.publish import seal
 from tests.support.devices import KEY, survey
 from tests.support.ports import free_port
+from tests.support.waiting import PATIENCE, until
 
 TOKEN = "a token for the tests"  # noqa: S105
 BEARER = {"Authorization": f"Bearer {TOKEN}"}
@@ -45,7 +45,7 @@ class Client:
     def request(
         self, method: str, path: str, body: bytes | None = None, headers: dict[str, str] | None = None
     ) -> tuple[int, bytes, dict[str, str]]:
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=20)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         try:
             connection.request(method, path, body=body, headers=headers or {})
             response = connection.getresponse()
@@ -80,15 +80,15 @@ class Client:
         assert status == 200, said
         return said
 
-    def wait(self, seconds: float = 60.0) -> None:
-        end = time.monotonic() + seconds
-        while True:
-            try:
-                with socket.create_connection(("127.0.0.1", self.port), timeout=1):
-                    return
-            except OSError:
-                assert time.monotonic() < end, "the collector did not start"
-                time.sleep(0.02)
+    def listens(self) -> bool:
+        try:
+            with socket.create_connection(("127.0.0.1", self.port), timeout=PATIENCE):
+                return True
+        except OSError:
+            return False
+
+    def wait(self) -> None:
+        until(self.listens)
 
 
 class HostedApp(Client):
@@ -107,7 +107,7 @@ class HostedApp(Client):
 
     def __exit__(self, *_: object) -> None:
         self.server.should_exit = True
-        self._thread.join(20)
+        self._thread.join(PATIENCE)
         assert not self._thread.is_alive()
 
 
@@ -147,7 +147,7 @@ class Process(Client):
 
     def __exit__(self, *_: object) -> None:
         self.process.kill()
-        self.process.wait(20)
+        self.process.wait(PATIENCE)
         assert self.process.stderr is not None
         self.process.stderr.close()
 
