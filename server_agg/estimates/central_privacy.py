@@ -26,12 +26,12 @@ from __future__ import annotations
 
 import math
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from rrcollect.design.mechanism import Mechanism, checked_design
 from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.errors import ParameterError
-from server_agg.estimates.numerics import scipy_special
+from server_agg.estimates.numerics import binomials_at_least, scipy_special
 
 if TYPE_CHECKING:
     import numpy as np
@@ -53,8 +53,8 @@ def central_privacy(design: Mechanism, n: int, delta: NumberLike) -> float:
     chance = float(probability("delta", delta))
     if not 0 < chance < 1:
         raise ParameterError("delta", delta, "a number strictly between 0 and 1, such as 1e-6")
-    high = _local(design)
-    low = 0.0
+    checked_design(design).blanket()  # a design that can prove a truth is refused
+    low, high = 0.0, design.epsilon()
     if central_delta(design, n, high) > chance:
         return high
     for _ in range(STEPS):
@@ -76,12 +76,6 @@ def central_delta(design: Mechanism, n: int, epsilon: float) -> float:
     return found if hidden.weight == 1 else float(hidden.weight) * SLACK * found
 
 
-def _local(design: Mechanism) -> float:
-    """The local ε; a design that can prove a truth is refused."""
-    checked_design(design).blanket()
-    return design.epsilon()
-
-
 def _bound(others: int, blanket: float, coin: float, directions: list[tuple[float, float]], epsilon: float) -> float:
     """The right-hand side of the theorem: the mean over B of the larger direction."""
     import numpy as np
@@ -95,12 +89,12 @@ def _bound(others: int, blanket: float, coin: float, directions: list[tuple[floa
         many = np.arange(start, min(high + 1, start + CHUNK), dtype=float)
         log = special.gammaln(others + 1) - special.gammaln(many + 1) - special.gammaln(others - many + 1)
         log += special.xlogy(many, blanket) + special.xlog1py(others - many, -blanket)
-        sums = [_positive(special, many, coin, 1 - a - ratio * (1 - b), a - ratio * b) for a, b in directions]
+        sums = [_positive(many, coin, 1 - a - ratio * (1 - b), a - ratio * b) for a, b in directions]
         total += float(np.sum(np.exp(log) * np.maximum(*sums)))
     return min(1.0, total * SLACK)
 
 
-def _positive(special: Any, many: np.ndarray, coin: float, here: float, before: float) -> np.ndarray:
+def _positive(many: np.ndarray, coin: float, here: float, before: float) -> np.ndarray:
     """Σ_k [here·f(k) + before·f(k−1)]_+ with f the pmf of Bin(B, coin), for every B of `many`."""
     import numpy as np
 
@@ -110,15 +104,7 @@ def _positive(special: Any, many: np.ndarray, coin: float, here: float, before: 
         return np.zeros_like(many)
     edge = abs(here / before) * coin
     last = np.floor(edge * (many + 1) / (1 - coin + edge))  # the last k with k(1−ν) <= |here/before|·ν(B+1−k)
-    tails = [_up_to(special, k, many, coin) for k in (last, last - 1)]
+    tails = [binomials_at_least(many - k, many, 1 - coin) for k in (last, last - 1)]  # P(Bin(B, ν) <= k)
     if here < 0:  # the k above `last`, and not those up to it
         tails = [1 - tail for tail in tails]
-    return np.maximum(0.0, here * tails[0] + before * tails[1])
-
-
-def _up_to(special: Any, k: np.ndarray, many: np.ndarray, coin: float) -> np.ndarray:
-    """P(Bin(B, coin) <= k)."""
-    import numpy as np
-
-    inside = special.betainc(np.maximum(many - k, 1), np.maximum(k + 1, 1), 1 - coin)
-    return np.where(k < 0, 0.0, np.where(k >= many, 1.0, inside))
+    return np.asarray(np.maximum(0.0, here * tails[0] + before * tails[1]))

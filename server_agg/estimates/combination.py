@@ -3,7 +3,7 @@
 Σ wπ̂ is a mean over the answers of y = Σ w(bit − q)/c, so its variance is that of the options' covariance, and y lies
 between two ends that the mechanism knows (`answer_ends`).  Bars:
 
-    adjusted   value ∓ z·SE after `MORE` answers were added, half of them at each end of y [AC00]: approximate; holds
+    adjusted   value ∓ z·SE after a few answers were added, half of them at each end of y [AC00]: approximate; holds
                near its level where value ∓ z·SE does not, as it is never of width 0
     wald       value ∓ z·SE: approximate
     hoeffding  guaranteed for every target, as answers are independent and y lies between two ends
@@ -21,24 +21,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any
 
-from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import NumberLike
 from server_agg.count.tally import Tally
-from server_agg.estimates.exact import hoeffding_reach, unbiased
-from server_agg.estimates.interval import TargetLike, target_words
-from server_agg.estimates.methods import ALL_CUT, NO_ERROR, NO_WIDTH, WALD_WARNING, checked_method, methods_for
+from server_agg.estimates.credible import as_prior
+from server_agg.estimates.effective import EffectiveSample
+from server_agg.estimates.exact import unbiased
+from server_agg.estimates.interval import ANYWHERE, Problem, Request, TargetLike, target_words
+from server_agg.estimates.methods import NO_ERROR, WALD_WARNING, adjusted, checked_method, interval_of, methods_for
 from server_agg.estimates.numerics import (
-    ROUNDING_MARGIN,
     binomial_at_least,
     float_below,
     likeliest_shares,
     nearest_shares,
-    normal_quantile,
     normal_tail,
     turning_point,
 )
@@ -47,10 +46,8 @@ from server_agg.results.interval import Interval, Misfit, exact_level
 from server_agg.results.result import Result
 from server_agg.results.row import SHARES, Row, Scale
 
-MORE = 3
 STEP = 1e-9  # how finely an end of a quotient is looked for, to the safe side
 NOBODY = "nothing shows that there is anybody in the group: every share is possible"
-ALL_EQUAL = "width 0: all scores are equal, so nothing is random"
 
 
 @dataclass(frozen=True)
@@ -71,60 +68,6 @@ class Combination(Result):
     def methods(self) -> tuple[str, ...]:
         """The methods for its bar."""
         return self.kinds
-
-
-class _Sum(NamedTuple):
-    """A sum of options as its bars see it."""
-
-    n: int
-    value: float
-    error: float
-    ends: tuple[float, float]  # of what one answer says about it
-
-    @property
-    def adjusted(self) -> tuple[float, float]:
-        """The value and its error with `MORE` answers added."""
-        n, more, (low, high) = self.n, MORE, self.ends
-        middle, reach, people = (low + high) / 2, (high - low) / 2, self.n + MORE
-        value = (n * self.value + more * middle) / people
-        spread = n * (n * self.error**2 + (self.value - value) ** 2) + more * (reach**2 + (middle - value) ** 2)
-        return value, math.sqrt(spread) / people
-
-    def bar(self, method: str, level: Fraction) -> tuple[float, float]:
-        """Both ends, not yet cut."""
-        if method == "hoeffding":
-            width = Fraction(self.ends[1]) - Fraction(self.ends[0])
-            half = float(hoeffding_reach(width**2 / self.n, (1 - level) / 2)) + ROUNDING_MARGIN
-            return self.value - half, self.value + half
-        value, error = self.adjusted if method == "adjusted" else (self.value, self.error)
-        half = normal_quantile((1 - level) / 2) * error
-        return value - half, value + half
-
-
-def sum_of_options(
-    n: int, value: float, error: float, *, name: str, scale: Scale, ends: tuple[float, float], target: str
-) -> Combination:
-    """Σ weight·share over the options: a group of them, a difference of two, a mean of scores."""
-    (least, most), cut = scale.ends, scale.clipped(value)
-
-    def made(at: float) -> _Sum:
-        return _Sum(n, at, error, ends)
-
-    def bar(level: NumberLike, method: str | None) -> Interval:
-        share, how = exact_level(level), method or "adjusted"
-        sure = checked_method("options", how).guaranteed
-        at = (value, value) if how == "wald" else (min(value, most), max(value, least))
-        found = made(at[0]).bar(how, share)[0], made(at[1]).bar(how, share)[1]
-        low, high = (min(max(end, least), most) for end in found)
-        why = ALL_EQUAL if ends[0] == ends[1] else NO_ERROR if least <= value <= most else ALL_CUT
-        notes = [WALD_WARNING if how == "wald" else "", why if high - low < NO_WIDTH else ""]
-        return Interval(
-            (low, high), method=how, level=share, target=name, guaranteed=sure, warning="; ".join(filter(None, notes))
-        )
-
-    centre, spread = made(cut).adjusted
-    p = min(1.0, 2 * normal_tail(abs(centre) / spread)) if spread else float(centre == 0)
-    return Combination(Row(name, n, value, error, bar, p, None, scale), target)
 
 
 @dataclass(frozen=True)
@@ -194,61 +137,57 @@ class Options:
         return [bar.with_ends(ends, level=exact_level(level)) for ends, bar in zip(tight, bars, strict=True)]
 
     def combined(self, weights: Sequence[Fraction], name: str, scale: Scale) -> Combination:
-        """Σ weight·share, by the covariance."""
+        """Σ weight·share, by the covariance: a group of options, a difference of two, a mean of scores."""
         value = sum((w * v for w, v in zip(weights, self.exact_values, strict=True)), Fraction(0))
         used = [j for j, weight in enumerate(weights) if weight]
         square = sum((weights[i] * weights[j] * self.covariance(i, j) for i in used for j in used), Fraction(0))
-        error, ends = math.sqrt(max(square, Fraction(0))), self.tally.design.answer_ends(weights)
-        n, target = self.tally.n, target_words(self.target)
-        return sum_of_options(n, float(value), error, name=name, scale=scale, ends=ends, target=target)
+        problem = self._problem(value, square, weights, span=scale.ends, covers=name)
+
+        def bar(level: NumberLike, method: str | None) -> Interval:
+            return interval_of(problem, level, method or "adjusted")
+
+        centre, spread = adjusted(replace(problem, value=Fraction(scale.clipped(float(value)))))
+        p = min(1.0, 2 * normal_tail(abs(centre) / spread)) if spread else float(centre == 0)
+        row = Row(name, self.tally.n, float(value), problem.error(), bar, p, None, scale)
+        return Combination(row, target_words(self.target))
+
+    def _problem(self, value: Fraction, square: Fraction | float, weights: Sequence[Any], **more: Any) -> Problem:
+        """A sum of options as its bars see it."""
+        n, (least, most) = self.tally.n, map(Fraction, self.tally.design.answer_ends(weights))
+        error, sample = math.sqrt(max(square, 0.0)), EffectiveSample(n, least, most, n, math.inf)
+        return Problem("options", value, lambda: error, n=n, squares=(most - least) ** 2 / n, sample=sample, **more)
 
     def among(self, option: int, several: Sequence[int], name: str) -> Combination:
-        """The share of an option among several, one of which it is."""
-        share = sum((self.exact_values[j] for j in several), Fraction(0))
+        """The share of an option among several, one of which it is, with Fieller's bar; its value is None if the group
+        seems empty."""
+        own, group = self.exact_values[option], sum((self.exact_values[j] for j in several), Fraction(0))
         crossed = sum((self.covariance(option, j) for j in several), Fraction(0))
         square = sum((self.covariance(i, j) for i in several for j in several), Fraction(0))
-        given = Quotient(
-            (float(self.exact_values[option]), float(share)),
-            (float(self[option].variance), float(crossed), float(square)),
-            len(several),
-            self.tally.design,
-        )
-        return share_among(self.tally.n, given, name, target_words(self.target))
+        others = [0] * (self.tally.design.cells - len(several))
+        value = float(min(max(own / group, Fraction(0)), Fraction(1))) if group > 0 else None
 
+        def bar(level: NumberLike, method: str | None) -> Interval:
+            share, how = exact_level(level), method or "adjusted"
+            row, asked = checked_method("options", how), Request(share, "both", (1 - share) / 2, as_prior("uniform"))
 
-class Quotient(NamedTuple):
-    """The share of an option among `several`: both shares, unbiased, and (variance, covariance, variance) of them."""
+            def of_sum(of: Fraction, at: float) -> Problem:
+                spread = float(self[option].variance) - 2 * at * float(crossed) + at**2 * float(square)
+                weights = [1 - at, *[-at] * (len(several) - 1), *others]
+                return self._problem(of - Fraction(at) * group, spread, weights, span=ANYWHERE)
 
-    shares: tuple[float, float]
-    squares: tuple[float, float, float]
-    several: int
-    design: Mechanism
+            low, high = 0.0, 1.0
+            if value is not None:
+                under, over = min(own, group), max(own, Fraction(0))
+                low = turning_point(lambda at: row.lower(of_sum(under, at), asked) > 0, 0.0, value, STEP)
+                past = turning_point(
+                    lambda out: row.lower(of_sum(over, 1 - out).mirrored(), asked) > 0, 0.0, 1 - value, STEP
+                )
+                high = 1 - past
+            notes = [WALD_WARNING if how == "wald" else "", NOBODY if (low, high) == (0.0, 1.0) else ""]
+            notes.append(NO_ERROR if high - low <= 2 * STEP else "")
+            warning = "; ".join(filter(None, notes))
+            return Interval(
+                (low, high), method=how, level=share, target=name, guaranteed=row.guaranteed, warning=warning
+            )
 
-
-def share_among(n: int, given: Quotient, name: str, target: str) -> Combination:
-    """The share of an option among several, with Fieller's bar; its value is None if the group seems empty."""
-    (option, group), (a, ab, b) = given.shares, given.squares
-    others = [0] * (given.design.cells - given.several)
-    value = min(max(option / group, 0.0), 1.0) if group > 0 else None
-
-    def bar(level: NumberLike, method: str | None) -> Interval:
-        share, how = exact_level(level), method or "adjusted"
-        sure = checked_method("options", how).guaranteed
-
-        def of_sum(of: float, quotient: float) -> tuple[float, float]:
-            error = math.sqrt(max(a - 2 * quotient * ab + quotient**2 * b, 0.0))
-            weights: list[Any] = [1 - quotient, *[-quotient] * (given.several - 1), *others]
-            return _Sum(n, of - quotient * group, error, given.design.answer_ends(weights)).bar(how, share)
-
-        low, high = 0.0, 1.0
-        if value is not None:
-            under, over = min(option, group), max(option, 0.0)
-            low = turning_point(lambda quotient: of_sum(under, quotient)[0] > 0, 0.0, value, STEP)
-            high = 1 - turning_point(lambda missing: of_sum(over, 1 - missing)[1] < 0, 0.0, 1 - value, STEP)
-        notes = [WALD_WARNING if how == "wald" else "", NOBODY if (low, high) == (0.0, 1.0) else ""]
-        notes.append(NO_ERROR if high - low <= 2 * STEP else "")
-        return Interval(
-            (low, high), method=how, level=share, target=name, guaranteed=sure, warning="; ".join(filter(None, notes))
-        )
-
-    return Combination(Row(name, n, value, None, bar, None, None, SHARES), target)
+        return Combination(Row(name, self.tally.n, value, None, bar, None, None, SHARES), target_words(self.target))

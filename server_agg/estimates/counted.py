@@ -12,25 +12,42 @@ Rules
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, NamedTuple
 
-from rrcollect.design.parameters import NumberLike
+from rrcollect.design.parameters import NumberLike, probability
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.estimates.combination import Options
 from server_agg.estimates.credible import Prior
 from server_agg.estimates.interval import Kind, Problem, TargetLike
 from server_agg.estimates.methods import checked_method, methods_for
-from server_agg.estimates.numerics import nearest_shares
+from server_agg.estimates.numerics import nearest_shares, normal_quantile
 from server_agg.estimates.pooled import PooledShare
 from server_agg.estimates.share import Share
 from server_agg.results.interval import Interval, Misfit, Side, exact_level, worst_misfit
 from server_agg.results.result import Result
 from server_agg.results.row import SHARES, Row, Scale
+
+
+class Margin(NamedTuple):
+    """A half-width ± with what one assumes by using it."""
+
+    multiplier: float
+    half_width: float
+    assumes: str
+
+
+class DirectAnswers(NamedTuple):
+    """What n direct and honest answers at the same prevalence would have given."""
+
+    standard_error: float
+    half_width: float
+    level: float
 
 
 @dataclass(frozen=True)
@@ -261,3 +278,51 @@ class Counted(Result):
         if len(self.tallies) == 1:
             return self.options.simplex()
         return [float(value) for value in nearest_shares(self.exact_values)]
+
+    # ---- beside the value ---------------------------------------------------------------------------------------
+
+    def margins(self) -> tuple[Margin, Margin]:
+        """The paper's margins of error at 95 %, both with the estimated σ ([HLM17] Section II)."""
+        sigma = self.share.standard_error
+        return (
+            Margin(1.96, 1.96 * sigma, "π̂ is nearly normal (central limit theorem) and σ is nearly its estimate"),
+            Margin(
+                4.5,
+                4.5 * sigma,
+                "nothing of the distribution (Chebyshev), but the true σ: with the estimated one the coverage can be "
+                "near 0; interval(method='chebyshev') inverts the inequality instead",
+            ),
+        )
+
+    @property
+    def effective_sample_size(self) -> float:
+        """How many honest, direct answers would have the same variance, if the clipped value is the prevalence."""
+        return float(self.n * self.tally.column.effective_sample_ratio(self.share.exact_clipped))
+
+    def direct(self, level: NumberLike = 0.95) -> DirectAnswers:
+        """The standard error and the half-width that n honest answers to a direct question would have given."""
+        exact, pi = exact_level(level), self.share.exact_clipped
+        error = math.sqrt(self.share.sampling * pi * (1 - pi) / self.n)
+        return DirectAnswers(error, normal_quantile((1 - exact) / 2) * error, float(exact))
+
+    def manipulation(self, share: NumberLike) -> float:
+        """How far a share of dishonest reporters can move the value, at most: share/|c|."""
+        return float(probability("share", share) * self.tally.column.manipulation_factor)
+
+    def interval_with_dishonest(self, share: NumberLike, level: NumberLike = 0.95, method: str = "exact") -> Interval:
+        """A bar for the prevalence among honest people.  It holds whatever up to this share of reporters sent.
+
+        m = floor(share·n) answers are taken as dishonest.  Of the n − m honest answers at least N − m and at most N are
+        ones.  So the lower end is that of max(0, N − m) ones in n − m answers, the upper end that of min(N, n − m).
+        """
+        tally, m = self.tally.oriented(), math.floor(probability("share", share) * self.n)
+        honest = tally.n - m
+        if honest < 2:
+            raise ParameterError("share", share, f"a share that leaves two honest reporters of {tally.n} or more")
+        few, many = (
+            Share(Tally(tally.design, honest, ones), self._bars_of).interval(level, method)
+            for ones in (max(0, tally.ones - m), min(tally.ones, honest))
+        )
+        told = f"holds whatever any {m} of the {tally.n} reporters sent; they are given up"
+        warnings = dict.fromkeys(filter(None, (told, few.warning, many.warning)))
+        return few.with_ends((few.low, many.high), target=f"{few.target}, honest people", warning="; ".join(warnings))

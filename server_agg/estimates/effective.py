@@ -35,9 +35,9 @@ class EffectiveSample(NamedTuple):
     freedom: float
     alike: float | None = None  # what counts where the estimated error is 0; by default the same
 
-    def mirrored(self) -> EffectiveSample:
-        """For the complementary attribute."""
-        return self._replace(least=1 - self.most, most=1 - self.least)
+    def mirrored(self, about: Fraction) -> EffectiveSample:
+        """For the complementary attribute, `about` minus this one."""
+        return self._replace(least=about - self.most, most=about - self.least)
 
     def size(self, value: float, error: float, tail: float) -> float:
         """n* of a value with this standard error."""

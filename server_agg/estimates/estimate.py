@@ -35,7 +35,6 @@ from server_agg.estimates.combination import Combination
 from server_agg.estimates.counted import Counted
 from server_agg.estimates.interval import checked_population, checked_target
 from server_agg.estimates.pooled import checked_planning
-from server_agg.estimates.share import DirectAnswers, Margin
 from server_agg.results.interval import Interval
 from server_agg.results.row import DIFFERENCES, SHARES, Row, Scale
 from server_agg.results.words import percent, privacy_words
@@ -128,27 +127,6 @@ class Estimate(Counted):
         return option
 
     # ---- beside the value ---------------------------------------------------------------------------------------
-
-    def margins(self) -> tuple[Margin, Margin]:
-        """The paper's margins of error at 95 %, both with the estimated σ ([HLM17] Section II)."""
-        return self.share.margins()
-
-    @property
-    def effective_sample_size(self) -> float:
-        """How many honest, direct answers would have the same variance, if the clipped value is the prevalence."""
-        return self.share.effective_sample_size
-
-    def direct(self, level: NumberLike = 0.95) -> DirectAnswers:
-        """The standard error and the half-width that n honest answers to a direct question would have given."""
-        return self.share.direct(level)
-
-    def manipulation(self, share: NumberLike) -> float:
-        """How far a share of dishonest reporters can move the value, at most: share/|c|."""
-        return self.share.manipulation(share)
-
-    def interval_with_dishonest(self, share: NumberLike, level: NumberLike = 0.95, method: str = "exact") -> Interval:
-        """A bar for the prevalence among honest people.  It holds whatever up to this share of reporters sent."""
-        return self.share.interval_with_dishonest(share, level, method)
 
     def total(self, people: int | None = None) -> Combination:
         """How many people: the share times the size of the target (`people` must be given for a population).

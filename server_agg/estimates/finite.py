@@ -21,20 +21,11 @@ from fractions import Fraction
 from typing import Any
 
 from server_agg.count.tally import Tally
-from server_agg.estimates.numerics import ROUNDING_MARGIN, float_below, least, scipy_special
+from server_agg.estimates.numerics import ROUNDING_MARGIN, binomials_at_least, float_below, least
 
 BLOCKS = 1024
 OUTER_BLOCKS = 256
 SLACK = 1e-12
-
-
-def _at_least(k: Any, n: Any, p: float) -> Any:
-    """P(Bin(n, p) >= k), elementwise."""
-    import numpy as np
-
-    inside = (k > 0) & (k <= n)
-    safe_k, safe_n = np.where(inside, k, 1), np.where(inside, n, 1)
-    return np.where(inside, scipy_special().betainc(safe_k, safe_n - safe_k + 1, p), (k <= 0) * 1.0)
 
 
 def _edges(low: int, high: int, blocks: int) -> Any:
@@ -56,12 +47,12 @@ def answers_at_least(tally: Tally, t: int) -> float:
     p11, q00 = float(tally.design.p11), float(1 - tally.design.p00)
     low, high = _reach(t * p11, t * p11 * (1 - p11), t)
     edges = _edges(low, high, BLOCKS)  # block j is edges[j] < i <= edges[j+1]; the first holds edges[0] alone
-    above = _at_least(edges + 1, t, p11)  # P(i > edge)
-    from_left = _at_least(edges[:1], t, p11)
+    above = binomials_at_least(edges + 1, t, p11)  # P(i > edge)
+    from_left = binomials_at_least(edges[:1], t, p11)
     weights = -above.copy()
     weights[0] += from_left[0]
     weights[1:] += above[:-1]
-    return float(weights @ _at_least(tally.ones - edges, tally.n - t, q00)) + SLACK
+    return float(weights @ binomials_at_least(tally.ones - edges, tally.n - t, q00)) + SLACK
 
 
 def _smallest(top: int, possible: Callable[[int], bool]) -> int:

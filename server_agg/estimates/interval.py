@@ -116,16 +116,16 @@ class Problem:
         return self.variance()
 
     @property
-    def mirror(self) -> int:
+    def mirror(self) -> Fraction:
         """The mirrored value is this minus the value."""
-        return 1 if self.span == SHARE else 0
+        return Fraction(sum(self.span)) if all(map(math.isfinite, self.span)) else Fraction(0)
 
     def mirrored(self) -> Problem:
         """The mirrored problem; mirroring it again gives the first."""
         tallies = tuple(tally.mirrored() for tally in self.tallies)
         parts = tuple((weight, part.mirrored()) for weight, part in self.parts)
         value = self.mirror - self.value
-        sample = self.sample and self.sample.mirrored()
+        sample = self.sample and self.sample.mirrored(self.mirror)
         return replace(self, value=value, tallies=tallies, parts=parts, variance=self._mirrored_line, sample=sample)
 
     def _mirrored_line(self) -> VarianceLine:
@@ -138,7 +138,8 @@ class Problem:
         value = sum((weight * part.value for weight, part in parts), Fraction(0)) if parts else self.value
         if self.kind == "one design":
             value = unbiased(tallies[0])
-        excess = max(value - 1, Fraction(0)) if self.span == SHARE else Fraction(0)
+        most = self.span[1]
+        excess = max(value - Fraction(most), Fraction(0)) if math.isfinite(most) else Fraction(0)
         return replace(self, value=value - excess, tallies=tallies, parts=parts, excess=excess)
 
 

@@ -39,16 +39,25 @@ from server_agg.estimates.exact import anytime_lower, exact_lower, hoeffding_low
 from server_agg.estimates.finite import finite_lower, sample_lower
 from server_agg.estimates.interval import ANYWHERE, Kind, Problem, Request, TargetLike, tail_probability, target_words
 from server_agg.estimates.likelihood import deviance_lower
-from server_agg.estimates.numerics import ROUNDING_MARGIN, chi_squared_quantile, float_below, root_level, t_quantile
+from server_agg.estimates.numerics import (
+    ROUNDING_MARGIN,
+    chi_squared_quantile,
+    float_below,
+    normal_quantile,
+    root_level,
+    t_quantile,
+)
 from server_agg.estimates.score import NO_VARIANCE, chebyshev_k2, score_lower, wilson_k2
 from server_agg.estimates.small_counts import score_difference_lower
 from server_agg.results.interval import Interval, Side, exact_level
 
 LARGEST_EXACT = {True: 10**12, False: 10**9}  # by "no finite size given"; see `too_large`
 TOO_LARGE = "n is beyond the reach of exact tails in doubles; Hoeffding's bound was used, which is guaranteed as well"
+MORE = 3  # answers that an adjusted bar adds
 NO_WIDTH = 1e-12  # below it a bar has no width but rounding
 NOTHING_RANDOM = "width 0: everybody was asked and every answer is the truth"
 NO_ERROR = "width 0: all answers are alike, so the estimated standard error is 0; the true one need not be"
+ALL_EQUAL = "width 0: all scores are equal, so nothing is random"
 ALL_CUT = "width 0: the whole bar lies beyond what is possible and is cut to the nearest end"
 WALD_WARNING = (
     "plug-in standard error: the true coverage can be far below the level (at p00 = 1 or p11 = 1, near 0); "
@@ -120,6 +129,22 @@ def _by_the_model(problem: Problem, request: Request) -> float:
     raise NotImplementedError(f"a model makes the ends of its {problem.kind} itself")
 
 
+def adjusted(problem: Problem) -> tuple[float, float]:
+    """The value of a sum of options and its error with `MORE` answers added, half of them at each end of an answer."""
+    if problem.sample is None:
+        raise NotImplementedError(f"{problem.kind} without the ends of an answer")
+    n, low, high = problem.n, float(problem.sample.least), float(problem.sample.most)
+    middle, reach, raw = (low + high) / 2, (high - low) / 2, float(problem.value)
+    value = (n * raw + MORE * middle) / (n + MORE)
+    spread = n * (n * problem.error() ** 2 + (raw - value) ** 2) + MORE * (reach**2 + (middle - value) ** 2)
+    return value, math.sqrt(spread) / (n + MORE)
+
+
+def _adjusted(problem: Problem, request: Request) -> float:
+    value, error = adjusted(problem)
+    return value - normal_quantile(request.tail) * error
+
+
 class Method(NamedTuple):
     """One row; `targets` None: every target.  `fewer`: kinds that it serves for fewer targets than the others."""
 
@@ -167,7 +192,7 @@ METHODS = {row.name: row for row in (
     Method("mover", _mover, False, ("difference", "ratio", "complex difference")),
     Method("guaranteed", _guaranteed, True, ("two samples", "strata", "difference", "ratio")),
     Method("profile", _by_the_model, False, ("coefficient",)),
-    Method("adjusted", _by_the_model, False, ("options",)),
+    Method("adjusted", _adjusted, False, ("options",)),
 )}  # fmt: skip
 
 
@@ -220,7 +245,10 @@ def interval_of(
 
 
 def _why_no_width(problem: Problem) -> str:
-    if problem.error() == 0:
+    sample, (least, most) = problem.sample, problem.span
+    if sample is not None and sample.least == sample.most:
+        return ALL_EQUAL
+    if problem.error() == 0 and (problem.kind != "options" or least <= problem.value <= most):
         nothing = problem.tallies and problem.line == NO_VARIANCE
         return NOTHING_RANDOM if nothing else NO_ERROR
     return ALL_CUT

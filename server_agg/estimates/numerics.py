@@ -83,6 +83,15 @@ def binomial_at_least(k: int, n: int, p: float) -> float:
     return 0.0 if k > n else float(scipy_special().betainc(k, n - k + 1, p))
 
 
+def binomials_at_least(k: Any, n: Any, p: float) -> Any:
+    """P(N >= k) for N ~ Bin(n, p), for arrays of k and n."""
+    import numpy as np
+
+    inside = (k > 0) & (k <= n)
+    safe_k, safe_n = np.where(inside, k, 1), np.where(inside, n, 1)
+    return np.where(inside, scipy_special().betainc(safe_k, safe_n - safe_k + 1, p), (k <= 0) * 1.0)
+
+
 def float_below(x: Fraction) -> float:
     """The largest double that is not above x.
 

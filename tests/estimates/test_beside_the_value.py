@@ -9,7 +9,8 @@ from scipy.stats import norm
 
 from rrcollect import Design, ParameterError
 from server_agg import Tally, estimate
-from server_agg.estimates.share import DIRECT, DirectAnswers
+from server_agg.estimates.counted import DirectAnswers
+from server_agg.estimates.share import DIRECT
 from tests.inside.estimates import WALD_WARNING, methods_for
 from tests.inside.results import Point
 
