@@ -37,6 +37,7 @@ from rrcollect.design.special import Prior, capped, minimax, minimax_regret, pri
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, UninformativeDesign
 
+INTERVALS = "no theorem is known for an interval under two promises or a cap"
 Prevalence = NumberLike | tuple[NumberLike, NumberLike] | Prior
 
 
@@ -106,7 +107,7 @@ def optimal_design(
         return _sets(promise, options, prevalence)
     if interval:
         if type(promise) is not Promise:
-            raise ParameterError("prevalence", prevalence, f"a number, a prior or none with {type(promise).__name__}")
+            raise ParameterError("prevalence", prevalence, f"a number, a prior or none: {INTERVALS}")
         low, high = _interval(prevalence)
         choose = minimax if criterion == "variance" else minimax_regret
         return choose(promise, low, high).attached()

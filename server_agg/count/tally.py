@@ -40,7 +40,7 @@ LONGEST_JSON = 1 << 28  # bytes
 PIECE = 1 << 15  # words of 64 bits
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, init=False)
 class Tally:
     """`n` answers drawn with `design`, and one count for each of its cells: how many say 1, or hold option j.
 
@@ -58,25 +58,27 @@ class Tally:
     rrcollect.errors.ParameterError: counts is [11]; expected at most n = 10 each
     """
 
-    design: Any  # a Mechanism; of a yes/no tally a Design
+    design: Mechanism
     n: int
-    counts: Any  # a number, or one for each cell; kept as a tuple
-    mechanism: Mechanism = field(default=None, repr=False)  # type: ignore[assignment]
+    counts: tuple[int, ...]
+    mechanism: Mechanism = field(repr=False)
 
-    def __post_init__(self) -> None:
-        checked_design(self.design)
-        n = whole_number("n", self.n, minimum=0)
-        if n > LARGEST_COUNT:
+    def __init__(
+        self, design: Mechanism, n: int, counts: int | Iterable[int], mechanism: Mechanism | None = None
+    ) -> None:
+        checked_design(design)
+        answers = whole_number("n", n, minimum=0)
+        if answers > LARGEST_COUNT:
             raise ParameterError("n", n, f"at most 2^63 − 1 = {LARGEST_COUNT}")
-        listed = isinstance(self.counts, Iterable) and not isinstance(self.counts, str | bytes)
-        given = self.counts if listed else [self.counts]
-        counts = self.design.check_counts(n, tuple(given))
-        object.__setattr__(self, "n", n)
-        object.__setattr__(self, "counts", counts)
-        object.__setattr__(self, "mechanism", self.mechanism or self.design)
+        listed = isinstance(counts, Iterable) and not isinstance(counts, str | bytes)
+        given: Any = tuple(counts) if listed else (counts,)  # type: ignore[arg-type] # `check_counts` judges each
+        object.__setattr__(self, "design", design)
+        object.__setattr__(self, "n", answers)
+        object.__setattr__(self, "counts", design.check_counts(answers, given))
+        object.__setattr__(self, "mechanism", mechanism or design)
 
     @classmethod
-    def of(cls, answers: Any, design: Any, *, n: int | None = None, bitorder: str = "little") -> Tally:
+    def of(cls, answers: Any, design: Mechanism, *, n: int | None = None, bitorder: str = "little") -> Tally:
         """The tally of answers: a list, an array or a column of 0/1 or booleans; of a choice the sets in any form (what
         a bulk randomisation gives, texts of 0 and 1, a table with a column of 0 and 1 per option).  With `n` they are
         yes/no answers packed eight to a byte, in the bit order that a bulk randomisation uses by default.
@@ -96,7 +98,7 @@ class Tally:
     @property
     def ones(self) -> int:
         """The one count of a yes/no tally."""
-        return int(checked_tally(self, yes_no=True).counts[0])
+        return checked_tally(self, yes_no=True).counts[0]
 
     @property
     def column(self) -> Design:
@@ -132,18 +134,18 @@ class Tally:
 
     def swapped(self) -> Tally:
         """The same yes/no answers with the labels 0 and 1 exchanged: every estimate is the same."""
-        return self._relabelled(self.design.swapped())
+        return self._relabelled(self.column.swapped())
 
     def mirrored(self) -> Tally:
         """The same yes/no answers read as about the complementary attribute: every estimate becomes 1 − itself."""
-        return self._relabelled(self.design.mirrored())
+        return self._relabelled(self.column.mirrored())
 
     def _relabelled(self, design: Design) -> Tally:
         return Tally(design, self.n, self.n - self.ones, design if self.mechanism is self.design else self.mechanism)
 
     def oriented(self) -> Tally:
         """`self`, or `self.swapped()` if c < 0: the one in which a 1 makes the attribute more probable (c > 0)."""
-        return self if self.design.c > 0 else self.swapped()
+        return self if self.column.c > 0 else self.swapped()
 
     def as_dict(self) -> dict[str, object]:
         """The tally as plain values without floats, ready for JSON."""

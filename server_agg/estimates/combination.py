@@ -89,7 +89,7 @@ class Options:
     @cached_property
     def exclusive(self) -> bool:
         """Whether an answer holds one option: sums of options are then a yes/no, and the likelihood is known."""
-        return tuple(self.tally.design.pair_chances()) == (0, 0) and sum(self.tally.counts) == self.tally.n
+        return not any(self.tally.design.pair_chances()) and sum(self.tally.counts) == self.tally.n
 
     def covariance(self, i: int, j: int) -> Fraction:
         """The unbiased estimate of the covariance of two shares, for the target."""

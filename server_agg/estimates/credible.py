@@ -61,8 +61,8 @@ def credible_lower(tally: Tally, tail: Fraction, prior: StatedPrior) -> float:
     """The π below which the posterior puts `tail`; the tally must be oriented (c > 0)."""
     import numpy as np
 
-    c, yes0 = float(tally.design.c), float(1 - tally.design.p00)
-    ends = (yes0, float(tally.design.p11)) if prior.of_rate else (0.0, 1.0)
+    c, yes0 = float(tally.column.c), float(1 - tally.column.p00)
+    ends = (yes0, float(tally.column.p11)) if prior.of_rate else (0.0, 1.0)
     while True:
         edges = ends[0] + (ends[1] - ends[0]) * np.sin(np.linspace(0, math.pi / 2, CELLS + 1)) ** 2  # dense at the ends
         edges[-1] = ends[1]
@@ -87,7 +87,7 @@ def _likelihood_of_cells(tally: Tally, edges: NDArray[np.float64], of_rate: bool
     import numpy as np
 
     middle, peak = (edges[1:] + edges[:-1]) / 2, maximum_likelihood([tally])
-    (no0, yes0), (no1, yes1) = ((float(p) for p in row) for row in tally.design.matrix)
+    (no0, yes0), (no1, yes1) = ((float(p) for p in row) for row in tally.column.matrix)
     top, bottom = yes0 * (1 - peak) + yes1 * peak, no0 * (1 - peak) + no1 * peak
     moved = middle - top if of_rate else (yes1 - yes0) * (middle - peak)
     logs = np.zeros(middle.size)

@@ -42,7 +42,7 @@ def exact_lower(tally: Tally, tail: Fraction) -> float:
     yes = Fraction(0)
     if tally.ones:
         yes = Fraction(beta_quantile(tally.ones, tally.n - tally.ones + 1, tail)) * BETA_ROUNDING
-    return float_below((yes - 1 + tally.design.p00) / tally.design.c - ROUNDING_MARGIN)
+    return float_below((yes - 1 + tally.column.p00) / tally.column.c - ROUNDING_MARGIN)
 
 
 def squared_widths(weights: Sequence[Fraction], tallies: Sequence[Tally]) -> Fraction:
@@ -78,4 +78,4 @@ def anytime_shares(ones: Any, n: int, miss: float) -> Any:
 def anytime_lower(tally: Tally, miss: Fraction) -> float:
     """The lower end for the population; the tally must be oriented (c > 0)."""
     share = Fraction(float(anytime_shares([tally.ones], tally.n, float(miss))[0]))
-    return float_below((share - 1 + tally.design.p00) / tally.design.c - ROUNDING_MARGIN)
+    return float_below((share - 1 + tally.column.p00) / tally.column.c - ROUNDING_MARGIN)

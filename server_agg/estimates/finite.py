@@ -44,7 +44,7 @@ def _reach(mean: float, variance: float, high: int) -> tuple[int, int]:
 
 def answers_at_least(tally: Tally, t: int) -> float:
     """An upper bound of P(N >= ones) given t true "yes" among the n who answered; exact for n <= `BLOCKS`."""
-    p11, q00 = float(tally.design.p11), float(1 - tally.design.p00)
+    p11, q00 = float(tally.column.p11), float(1 - tally.column.p00)
     low, high = _reach(t * p11, t * p11 * (1 - p11), t)
     edges = _edges(low, high, BLOCKS)  # block j is edges[j] < i <= edges[j+1]; the first holds edges[0] alone
     above = binomials_at_least(edges + 1, t, p11)  # P(i > edge)

@@ -145,5 +145,5 @@ class Problem:
 
 def _explained(tally: Tally) -> Tally:
     """The tally with no more ones than prevalence 1 explains."""
-    most = math.floor(tally.n * tally.design.p11)
-    return tally if tally.ones <= most else replace(tally, counts=most)
+    most = math.floor(tally.n * tally.column.p11)
+    return tally if tally.ones <= most else replace(tally, counts=(most,))

@@ -39,8 +39,8 @@ class _Term(NamedTuple):
 def _terms(tallies: Sequence[Tally]) -> list[_Term]:
     terms = []
     for tally in tallies:
-        (no0, yes0), (no1, yes1) = ((float(p) for p in row) for row in tally.design.matrix)
-        terms.append(_Term(tally.ones, tally.n - tally.ones, float(tally.design.c), yes0, yes1, no0, no1))
+        (no0, yes0), (no1, yes1) = ((float(p) for p in row) for row in tally.column.matrix)
+        terms.append(_Term(tally.ones, tally.n - tally.ones, float(tally.column.c), yes0, yes1, no0, no1))
     return terms
 
 

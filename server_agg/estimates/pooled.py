@@ -124,7 +124,7 @@ class PooledShare:
     def _line(self) -> VarianceLine:
         total = NO_VARIANCE
         for weight, tally in zip(self.weights, self.oriented, strict=True):
-            total = total.plus(variance_line(tally.design, tally.n).scaled(weight * weight))
+            total = total.plus(variance_line(tally.column, tally.n).scaled(weight * weight))
         return total
 
     @property

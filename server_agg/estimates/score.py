@@ -158,7 +158,7 @@ class Groups:
     @cached_property
     def _numbers(self) -> tuple[Floats, Floats, Floats, Floats]:
         n = np.array([t.n for t in self.flat], float)
-        rates = np.array([[float(p) for row in t.design.matrix for p in row] for t in self.flat]).T
+        rates = np.array([[float(p) for row in t.column.matrix for p in row] for t in self.flat]).T
         return n, rates, np.array([float(t.design.c) for t in self.flat]), np.array(self.sampling or [1.0] * n.size)
 
     def rates(self, pi: Floats, shift: Floats | float = 0.0) -> tuple[Floats, Floats, Floats]:

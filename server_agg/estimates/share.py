@@ -131,7 +131,7 @@ class Share:
             self.target,
             n=tally.n,
             tallies=(tally,),
-            variance=lambda: variance_line(tally.design, tally.n, self.sampling),
+            variance=lambda: variance_line(tally.column, tally.n, self.sampling),
             squares=squared_widths([Fraction(1)], [tally]),
         )
 
@@ -143,6 +143,6 @@ class Share:
     def misfit(self) -> Misfit:
         """How improbable so extreme a count is at the prevalence (0 or 1) nearest to it, and on which side it lies."""
         tally = self.tally.oriented()
-        below = binomial_at_least(tally.n - tally.ones, tally.n, float(tally.design.p00))  # if all truths were "no"
-        above = binomial_at_least(tally.ones, tally.n, float(tally.design.p11))  # if all truths were "yes"
+        below = binomial_at_least(tally.n - tally.ones, tally.n, float(tally.column.p00))  # if all truths were "no"
+        above = binomial_at_least(tally.ones, tally.n, float(tally.column.p11))  # if all truths were "yes"
         return Misfit(below, "below") if below <= above else Misfit(above, "above")

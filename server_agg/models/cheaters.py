@@ -88,7 +88,7 @@ def cheating(tallies: Tally | Iterable[Tally], *, cheaters: Sequence[NumberLike]
     if len(given) == 1:
         return _supposed(given[0], cheaters)
     counted = tuple(t for t in merged(given) if t.n)
-    words = explain_identification([t.design for t in counted])
+    words = explain_identification([t.column for t in counted])
     if words.startswith("not"):
         raise NotIdentified(f"{words}; expected two designs, or one tally, for which cheaters are supposed")
     if min(t.n for t in counted) < 2:
@@ -142,7 +142,7 @@ def _supposed(tally: Tally, cheaters: Sequence[NumberLike]) -> Findings:
     found, rows = Share(tally), []
     for given in cheaters:
         gamma = float(probability("cheaters", given))
-        shift = gamma * float((1 - tally.design.p00) / tally.design.c)
+        shift = gamma * float((1 - tally.column.p00) / tally.column.c)
         h = min(max(found.value + shift, 0.0), 1 - gamma)
         bar = partial(_moved, found, shift, gamma)
         extras = {"cheaters": gamma, "prevalence_if_all_cheaters_are_carriers": h + gamma}
@@ -192,10 +192,10 @@ def _no_cheaters(tallies: Sequence[Tally], statistic: float) -> Test:
         return Test("no cheaters", "likelihood ratio", statistic, 1, half)
     generator, worst = np.random.default_rng(CORNER), 0.0
     for prevalence in np.linspace(low, high, 4):
-        rates = [float(t.design.says_yes(Fraction(float(prevalence)))) for t in tallies]
+        rates = [float(t.column.says_yes(Fraction(float(prevalence)))) for t in tallies]
         drawn = generator.binomial([t.n for t in tallies], rates, (DRAWS, len(tallies)))
         tables, times = np.unique(drawn, axis=0, return_counts=True)
-        same = tuple(replace(t, counts=0) for t in tallies)
+        same = tuple(replace(t, counts=(0,)) for t in tallies)
         reached = [_statistic(same, tuple(table)) >= statistic * (1 - 1e-9) for table in tables.tolist()]
         worst = max(worst, (1 + int(times[reached].sum())) / (DRAWS + 1))
     p = min(1.0, max(half, worst + 1 / CORNER))
@@ -205,7 +205,7 @@ def _no_cheaters(tallies: Sequence[Tally], statistic: float) -> Test:
 @lru_cache(maxsize=10_000)
 def _statistic(tallies: tuple[Tally, ...], ones: tuple[int, ...]) -> float:
     """The likelihood ratio of a table: these designs and sizes with these counts."""
-    counted = [replace(t, counts=int(k)) for t, k in zip(tallies, ones, strict=True)]
+    counted = [replace(t, counts=(int(k),)) for t, k in zip(tallies, ones, strict=True)]
     groups = [Group.of(t) for t in counted]
     _, level = maximum(groups, linear_shares(counted) if len(counted) == 2 else None)
     return max(0.0, 2 * (level - held(groups, 2, 0.0)[0]))

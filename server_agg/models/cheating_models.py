@@ -64,7 +64,7 @@ class Group(NamedTuple):
     @classmethod
     def of(cls, tally: Tally) -> Group:
         """Of a tally."""
-        return cls(tally.ones, tally.n - tally.ones, (float(tally.design.p11), float(1 - tally.design.p00), 0.0))
+        return cls(tally.ones, tally.n - tally.ones, (float(tally.column.p11), float(1 - tally.column.p00), 0.0))
 
     def rate(self, shares: Triple) -> float:
         """λ, within [0, 1]."""
@@ -110,9 +110,9 @@ def explain_identification(designs: Sequence[Design]) -> str:
 def linear_shares(groups: Sequence[Tally]) -> tuple[Fraction, Fraction, Fraction]:
     """The shares that two designs give exactly; unbiased, and perhaps outside of the triangle."""
     (a, b), rates = groups, [Fraction(t.ones, t.n) for t in groups]
-    scale = determinant(a.design, b.design)
-    h = (rates[0] * (1 - b.design.p00) - rates[1] * (1 - a.design.p00)) / scale
-    others = (a.design.p11 * rates[1] - b.design.p11 * rates[0]) / scale
+    scale = determinant(a.column, b.column)
+    h = (rates[0] * (1 - b.column.p00) - rates[1] * (1 - a.column.p00)) / scale
+    others = (a.column.p11 * rates[1] - b.column.p11 * rates[0]) / scale
     return h, others, 1 - h - others
 
 

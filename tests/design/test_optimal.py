@@ -6,6 +6,7 @@ from fractions import Fraction
 
 import pytest
 from hypothesis import given
+from scipy.stats import beta
 
 from rrcollect import (
     Design,
@@ -323,3 +324,64 @@ def test_the_design_keeps_the_promise_it_was_made_for_in_mind(delta, prevalence)
     made = optimal_design("1/2", delta, prevalence=prevalence)
     assert made.choice.promise == Promise.of("1/2", delta)
     assert made.satisfies(made.choice.promise.epsilon, made.choice.promise.delta)
+
+
+# ---- which arguments go together ------------------------------------------------------------------------------------
+
+PROMISES = {
+    "ε": ("ln 3",),
+    "ε, δ": ("ln 3", "1/20"),
+    "a promise ε": (Promise.of("ln 3", 0),),
+    "a promise ε, δ": (Promise.of("ln 3", "1/20"),),
+    "two-sided": (Promise.two_sided("ln 2", "ln 6"),),
+    "capped": (Promise.capped("ln 3", "1/20", 20),),
+    "a promise and δ": (Promise.of("ln 3", 0), "1/20"),
+}
+KNOWN = {
+    "nothing": None,
+    "a number": "1/10",
+    "an interval": ("1/20", "1/5"),
+    "a table": {"1/10": 1},
+    "a law": beta(2, 8),
+}
+
+
+def refusal(promise: str, known: str, options: int, criterion: str) -> tuple[str, str] | None:
+    """(the argument that is at fault, the reason); None if a theorem serves all of them together."""
+    if promise == "a promise and δ":
+        return "delta", "none beside a Promise, which has its own"
+    if criterion == "regret" and known != "an interval":
+        return "criterion", "regret is judged on an interval"
+    if options > 2 and known != "nothing":
+        return "prevalence", "the design is the best for all their shares"
+    if options > 2 and promise in ("two-sided", "capped"):
+        return "promise", "a plain one, ε alone, for several options"
+    if options > 2 and "δ" in promise:
+        return "delta", "only by sending the truth of some people"
+    if known == "an interval" and promise in ("two-sided", "capped"):
+        return "prevalence", "no theorem is known for an interval under two promises or a cap"
+    return None
+
+
+@pytest.mark.parametrize("criterion", ["variance", "regret"])
+@pytest.mark.parametrize("options", [2, 5])
+@pytest.mark.parametrize("known", KNOWN)
+@pytest.mark.parametrize("promise", PROMISES)
+def test_arguments_without_a_theorem_are_refused_with_a_reason_and_all_others_served(
+    promise, known, options, criterion
+):
+    def design():
+        return optimal_design(*PROMISES[promise], prevalence=KNOWN[known], options=options, criterion=criterion)
+
+    refused = refusal(promise, known, options, criterion)
+    if refused is None:
+        made, (asked, *_) = design(), PROMISES[promise]
+        kept = asked if isinstance(asked, Promise) else Promise.of(*PROMISES[promise], *[0] * (promise == "ε"))
+        assert made.on_grid
+        assert made.truths == options
+        assert made.satisfies(kept.epsilon, kept.delta)
+        return
+    with pytest.raises(ParameterError) as caught:
+        design()
+    assert caught.value.name == refused[0]
+    assert refused[1] in str(caught.value)

@@ -32,7 +32,7 @@ def clipped(estimate: Estimate) -> tuple[Fraction, Fraction]:
 def one_too_many(estimate: Estimate) -> tuple[Fraction, Fraction]:
     """Planted: the share of "yes" among n + 1."""
     tally = estimate.tally
-    return (Fraction(tally.ones, tally.n + 1) - (1 - tally.design.p00)) / tally.design.c, estimate.variance
+    return (Fraction(tally.ones, tally.n + 1) - (1 - tally.column.p00)) / tally.column.c, estimate.variance
 
 
 def divided_by_n(estimate: Estimate) -> tuple[Fraction, Fraction]:
