@@ -50,7 +50,7 @@ def _mover_on_cut_bars(pair):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+@pytest.mark.parametrize("setting", SETTINGS, ids=["optimal", "skewed"])
 def test_coverage_of_differences_by_exact_double_sums(setting):
     pairs = comparisons(setting)
     least = {}
@@ -65,7 +65,7 @@ def test_coverage_of_differences_by_exact_double_sums(setting):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("setting", SETTINGS, ids=str)
+@pytest.mark.parametrize("setting", SETTINGS, ids=["optimal", "skewed"])
 def test_coverage_of_ratios_by_exact_double_sums(setting):
     pairs = comparisons(setting)
     least = {}

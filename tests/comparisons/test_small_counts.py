@@ -105,7 +105,7 @@ def test_many_groups_hold_their_size():
 @pytest.mark.parametrize(
     ("a", "b"),
     [((P3, 30), (P3, 12)), ((E1, 40), (E1, 30)), ((E1, 25), (P3, 12)), ((Design("3/4", "3/4"), 60), (E1, 50))],
-    ids=str,
+    ids=["same", "optimal", "mixed", "larger"],
 )
 def test_p_and_bar_do_not_contradict_each_other(a, b):
     for j in range(0, a[1] + 1, a[1] // 4):

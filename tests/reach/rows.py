@@ -134,7 +134,7 @@ PARTS: tuple[Part, ...] = (
     Part(
         "assurance",
         "Every part of every assurance check, at its small size",
-        by_pytest("tests/assurance/test_checks.py"),
+        by_pytest("tests/assurance/test_checks.py", "tests/collect/test_collect_openapi.py"),
         tools=("strace", "node", "chromium-headless-shell", "pg_ctl"),
         here=True,
     ),
@@ -154,11 +154,27 @@ PARTS: tuple[Part, ...] = (
         here=True,
     ),
     Part(
-        "postgres_full",
-        "A collector on PostgreSQL with a full disk",
-        by_pytest("tests/collect/test_collect_unfinished.py"),
+        "postgres",
+        "PostgreSQL: a full disk, what lies at rest, folds that are interrupted",
+        by_pytest(
+            "tests/collect/test_collect_crashes.py",
+            "tests/collect/test_collect_forensics.py",
+            "tests/collect/test_collect_unfinished.py",
+        ),
         told=("psycopg",),
         tools=("pg_ctl",),
+        here=True,
+    ),
+    Part(
+        "searches",
+        "Further cases of searches and enumerations, further notebooks",
+        by_pytest(
+            "tests/cli/test_cli_randomise.py",
+            "tests/comparisons/test_groups.py",
+            "tests/comparisons/test_small_counts.py",
+            "tests/design/test_promise.py",
+            "tests/examples/test_notebooks.py",
+        ),
         here=True,
     ),
     Part(

@@ -17,6 +17,8 @@ from tests.reach.rows import NOT_RUN, PARTS
 from tests.reach.running import recorded
 from tests.support.marks import RARE
 
+CASES = ("", "[postgres-kill]", "[.csv]", "[optimal]", "[1]", "[regression_and_lie_detection]")  # of parametrised tests
+
 
 def here(part: Part) -> Path:
     """This environment, in place of one that would have to be made."""
@@ -97,10 +99,11 @@ def test_an_unknown_part_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> Non
 
 def test_what_the_tests_leave_out_is_a_part_that_reads_the_same_files() -> None:
     parts = {part.name: part for part in PARTS}
-    for name, rare in RARE.items():
-        file, _, test = rare.replace("\\", "").partition("::")
+    for name, rare in ((name, one) for name, places in RARE.items() for one in places):
+        file, _, test = rare.replace(r"\.", ".").partition("::")
         assert file in parts[name].run or "*" in file, name
         if file.endswith(".py"):
             defined = re.findall(r"^def (test_\w+)", (runner.ROOT / file).read_text(encoding="utf-8"), re.MULTILINE)
-            assert [one for one in defined if re.match(test, one)] != [], name
+            cases = [f"{one}{case}" for one in defined for case in CASES]
+            assert [one for one in cases if re.match(test, one)] != [], rare
     assert {part.name for part in PARTS if part.here} <= set(RARE)

@@ -249,13 +249,14 @@ def estimates_are_unbiased(subject: Subject) -> None:
     n = 3
     for made in list(subject.small(2)):
         laws = subject.laws(made)
+        told = [estimate(Tally(made.column, n, ones)).exact_value for ones in range(n + 1)]
         for people in product(range(made.truths), repeat=n):
             means = [Fraction(0)] * made.width
             for said in product(*(laws[truth].items() for truth in people)):
                 chance = math.prod((p for _, p in said), start=Fraction(1))
                 for bit in range(made.width):
                     ones = sum(answer[bit] == "1" for answer, _ in said)
-                    means[bit] += chance * estimate(Tally(made.column, n, ones)).exact_value
+                    means[bit] += chance * told[ones]
             for bit, mean in enumerate(means):
                 assert mean == Fraction(people.count(1 if made.width == 1 else bit), n), (made, people)
 
