@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import argparse
 import hashlib
-import os
 import re
 import sys
 from argparse import ArgumentParser, Namespace
@@ -99,15 +98,11 @@ def _digest(word: str) -> str:
 
 
 def _settings(options: Namespace) -> CollectorSettings:
-    """The collector's settings: what is given, and the environment for the rest, if there is anything in it."""
-    from server_agg.collect.settings import PREFIX, CollectorSettings, settings_from_environment
+    """The collector's settings: what is given, and the environment for the rest."""
+    from server_agg.collect.settings import settings_from_environment
 
     given = {"store": options.store, "epoch_keys": options.epoch_keys, "workers": 1}  # however many a collector has
-    given = {name: value for name, value in given.items() if value is not None}
-    if any(name.startswith(PREFIX) for name in os.environ):
-        found: CollectorSettings = settings_from_environment(**given)
-    else:
-        found = CollectorSettings(**given)
+    found = settings_from_environment(**{name: value for name, value in given.items() if value is not None})
     if "store" not in found.model_fields_set or not found.store.get_secret_value():
         raise Incomplete("give --store FILE or a postgresql:// address, or set RRCOLLECT_STORE or RRCOLLECT_STORE_FILE")
     return found

@@ -22,7 +22,6 @@ import math
 import re
 import time
 from collections.abc import Callable, Container
-from copy import copy
 from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import NamedTuple
@@ -51,7 +50,7 @@ MOST_BRACKETS = 64  # per report
 MOST_HELD = 0.0005  # seconds
 
 
-class _Frame(NamedTuple):
+class Frame(NamedTuple):
     """What surrounds answer, id and ticket in a report that was checked in full."""
 
     row: ReportRow
@@ -61,18 +60,13 @@ class _Frame(NamedTuple):
     by_invitation: bool
 
 
-class _Turns:
-    """Lets others go on: a list is judged in a thread, and a thread keeps the interpreter for long.  A sleep of no time
-    is too short for anybody to wake up in."""
-
-    def __init__(self) -> None:
-        self._since = time.perf_counter()
-
-    def give(self) -> None:
-        """Wait for a moment if the last one is long ago."""
-        if time.perf_counter() - self._since > MOST_HELD:
-            time.sleep(MOST_HELD / 10)
-            self._since = time.perf_counter()
+def _turn(since: float) -> float:
+    """Let others go on, if they could not since long: a list is judged in a thread, and a thread keeps the interpreter
+    for long.  A sleep of no time is too short for anybody to wake up in."""
+    if time.perf_counter() - since <= MOST_HELD:
+        return since
+    time.sleep(MOST_HELD / 10)
+    return time.perf_counter()
 
 
 @dataclass(eq=False)
@@ -84,13 +78,7 @@ class Admission:
     list_limit: int = field(kw_only=True)
     withdrawn: Container[str] = field(kw_only=True, default=frozenset())
     clock: Callable[[], float] = field(kw_only=True, default=time.time)
-    _frames: dict[tuple[str, str], _Frame] = field(init=False, default_factory=dict)
-
-    def finding(self, survey: Callable[[str], CatalogueEntry | None]) -> Admission:
-        """The same rules and the same memory, with another way of finding a survey."""
-        made = copy(self)
-        made.survey = survey
-        return made
+    frames: dict[tuple[str, str], Frame] = field(kw_only=True, default_factory=dict)  # what is remembered
 
     def admit(self, body: bytes) -> list[IncomingReport]:
         """The reports of a request's body, all of them good."""
@@ -108,7 +96,7 @@ class Admission:
         now, start = self.clock(), 1
         while len(found) < self.list_limit and (match := ITEM.match(text, start)) is not None:
             answer, design, id_, rest, ticket, after = match.groups()
-            frame = self._frames.get((design, rest))
+            frame = self.frames.get((design, rest))
             report = None if frame is None else self._framed(frame, now, answer, id_, ticket)
             if report is None:
                 return []
@@ -122,25 +110,25 @@ class Admission:
         most = MOST_BRACKETS * self.list_limit
         if body.count(b"[") + body.count(b"{") > most:
             raise Refusal.of("malformed", f"a list of reports has at most {most} brackets")
-        found, turns = [], _Turns()
-        for place, item in enumerate(self._items(body, turns)):
+        found, since = [], time.perf_counter()
+        for place, item in enumerate(self._items(body)):
             try:
                 found.append(self._one(item))
             except Refusal as refusal:
                 raise Refusal(refusal.status, refusal.code, f"report {place} of the list: {refusal.reason}") from None
-            turns.give()
+            since = _turn(since)
         return found
 
-    def _items(self, body: bytes, turns: _Turns) -> list[bytes]:
+    def _items(self, body: bytes) -> list[bytes]:
         """The bytes of each report in a list; no more is read of it than a list may hold."""
         try:
             text = body.decode()
-            items, place = [], 1
+            items, place, since = [], 1, time.perf_counter()
             while True:
                 piece = text[place : place + LARGEST_REPORT + 1]  # what is longer is not a report
                 end = place + _DECODER.raw_decode(piece)[1]
                 items.append(text[place:end].encode())
-                turns.give()
+                since = _turn(since)
                 if text[end] == "]" and end + 1 == len(text) and len(items) <= self.list_limit:
                     return items
                 if text[end] != "," or len(items) >= self.list_limit:
@@ -158,13 +146,13 @@ class Admission:
             match = None
         if match is not None:
             answer, design, id_, rest, ticket = match.groups()
-            frame = self._frames.get((design, rest))
+            frame = self.frames.get((design, rest))
             report = None if frame is None else self._framed(frame, now, answer, id_, ticket)
             if report is not None:
                 return report
         return self._in_full(body, now, match)
 
-    def _framed(self, frame: _Frame, now: float, answer: str, id_: str, ticket: str | None) -> IncomingReport | None:
+    def _framed(self, frame: Frame, now: float, answer: str, id_: str, ticket: str | None) -> IncomingReport | None:
         """The report with this answer, id and ticket, if what surrounds them was checked in full before."""
         (survey, question, round_, design, _, _, _, segments), mechanism, opens, closes, by_invitation = frame
         if not opens <= now < closes or survey in self.withdrawn:
@@ -191,10 +179,10 @@ class Admission:
         if report.survey in self.withdrawn:
             raise Refusal.of("withdrawn")
         if match is not None:
-            if len(self._frames) >= MOST_REMEMBERED:
-                self._frames.clear()
-            frame = _Frame(report.row, report.design, opens, closes, entry.survey.invite_only)
-            self._frames[match[2], match[4]] = frame
+            if len(self.frames) >= MOST_REMEMBERED:
+                self.frames.clear()
+            frame = Frame(report.row, report.design, opens, closes, entry.survey.invite_only)
+            self.frames[match[2], match[4]] = frame
         return incoming(report.row)
 
 

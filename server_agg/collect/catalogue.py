@@ -77,8 +77,7 @@ class Catalogue:
         if not entry.survey.withdrawn_by(notice):
             raise Refusal(400, "another_survey", "this withdrawal is of another survey")
         new = self._shelf.withdraw(entry.published.digest, envelope)
-        with self._lock:
-            self.withdrawn.update(self._shelf.withdrawals())
+        self.look_for_withdrawals()
         return new
 
     def look_for_withdrawals(self) -> None:
@@ -91,20 +90,15 @@ class Catalogue:
         """The survey, if this process has it already; never touches the disk."""
         return self._listed.get(digest)
 
-    def find(self, digest: str) -> CatalogueEntry | None:
-        """The survey, looked up in the store if it is not known here; may wait for the database."""
+    def find(self, digest: str, *, limited: bool = True) -> CatalogueEntry | None:
+        """The survey, looked up in the store if it is not known here; may wait for the database.  If not `limited`,
+        however often surveys are asked for that are not known: the caller remembers which are not."""
         if digest not in self._listed:
             with self._lock:
                 if digest not in self._listed:
-                    self._count_a_look()
+                    if limited:
+                        self._count_a_look()
                     self._look(digest)
-        return self._listed.get(digest)
-
-    def find_without_limit(self, digest: str) -> CatalogueEntry | None:
-        """The same, however often surveys are asked for that are not known; the caller remembers which are not."""
-        if digest not in self._listed:
-            with self._lock:
-                self._look(digest)
         return self._listed.get(digest)
 
     def _count_a_look(self) -> None:
@@ -115,13 +109,6 @@ class Catalogue:
             raise StoreUnavailable("too many surveys are asked for that are not known here; send it again in a moment")
         self._looks = now, looks
 
-    def look_again(self) -> None:
-        """Read what other processes have published, if that was not done a moment ago; may wait for the database."""
-        with self._lock:
-            if time.monotonic() - self._looked >= LOOK_AGAIN:
-                self._look()
-                self._looked = time.monotonic()
-
     def lists(self, origin: str, digest: str | None = None) -> bool:
         """Whether the survey with this digest, or without one any survey, lists an origin; never touches the disk."""
         if digest is None:
@@ -129,18 +116,13 @@ class Catalogue:
         entry = self._listed.get(digest)
         return entry is not None and origin in entry.survey.origins
 
-    def named(self, digest: str) -> CatalogueEntry:
-        """The survey that the owner named; a `ParameterError` lists those that there are."""
-        found = self.find(digest)
-        if found is None:
-            known = ", ".join(entry.published.digest for entry in self.all()) or "none"
-            raise ParameterError("digest", digest, f"that of a survey in the store: {known}")
-        return found
-
-    def refresh(self) -> None:
-        """Read what other processes have published."""
+    def refresh(self, older: float = 0.0) -> None:
+        """Read what other processes have published, if what is known is `older` (seconds); may wait for the
+        database."""
         with self._lock:
-            self._look()
+            if time.monotonic() - self._looked >= older:
+                self._look()
+                self._looked = time.monotonic()
 
     def all(self) -> list[CatalogueEntry]:
         """Every survey, by publisher, name and version."""
@@ -152,20 +134,16 @@ class Catalogue:
         the `floor` is refused: everybody sees results by the signed minimum."""
         given = tuple(keys)
         if not 1 <= len(given) <= MOST_KEYS:
-            raise Refusal(
-                400, "keys", f"name 1 to {MOST_KEYS} public keys of the publisher, each as key=<64 hex digits>"
-            )
+            words = f"name 1 to {MOST_KEYS} public keys of the publisher, each as key=<64 hex digits>"
+            raise Refusal(400, "keys", words)
         try:
             survey = _read(envelope, _keys(given))
         except SurveyRefused as error:
             raise Refusal(400, type(error).__name__, str(error)) from None
         if survey.minimum < floor:
-            raise Refusal(
-                400,
-                "minimum",
-                f"this survey shows results from {survey.minimum} answers on, and this collector takes surveys that "
-                f"show them from {floor} on: sign it with minimum = {floor} or more",
-            )
+            words = f"this survey shows results from {survey.minimum} answers on, and this collector takes surveys "
+            words += f"that show them from {floor} on: sign it with minimum = {floor} or more"
+            raise Refusal(400, "minimum", words)
         of = (survey.publisher, survey.name, survey.version, survey.minimum, survey.pilot)
         published = PublishedSurvey(survey.digest, envelope, given, *of)
         with self._lock:

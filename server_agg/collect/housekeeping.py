@@ -19,7 +19,7 @@ from datetime import timedelta
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.logs import Watch, said
 from server_agg.collect.settings import CollectorSettings
-from server_agg.collect.store.release import due
+from server_agg.collect.store.release import due, last_facts
 from server_agg.collect.store.store import Store
 from server_agg.errors import KeysBusy, StoreError
 
@@ -53,23 +53,20 @@ def _step(settings: CollectorSettings) -> int:
 def tidy(store: Store, catalogue: Catalogue, settings: CollectorSettings) -> None:
     """Note what other processes were told, and close what is due."""
     catalogue.look_for_withdrawals()
-    for digest in finish_closing(store):
-        said("survey closed", survey=digest)
+    closed = finish_closing(store)
     if settings.retention_days is not None:
-        after = settings.grace + timedelta(days=settings.retention_days)
-        for digest in close_due(store, catalogue, after):
-            said("survey closed", survey=digest)
+        closed += close_due(store, catalogue, settings.grace + timedelta(days=settings.retention_days))
+    for digest in closed:
+        said("survey closed", survey=digest)
 
 
 def release_all(store: Store, catalogue: Catalogue, step: timedelta, now: float | None = None) -> int:
     """Release every survey that was not released yet in this step; how many changed."""
-    moment, changed = time.time() if now is None else now, 0
+    moment = time.time() if now is None else now
     catalogue.refresh()
-    for listed in catalogue.all():
-        last = store.last_release(listed.survey)
-        if due(None if last is None else last.facts, step, moment):
-            changed += store.release(listed.survey, now=moment).added > 0
-    return changed
+    last = last_facts(store.database)
+    waiting = [one.survey for one in catalogue.all() if due(last.get(one.published.digest), step, moment)]
+    return sum(store.release(survey, now=moment).added > 0 for survey in waiting)
 
 
 def close_due(store: Store, catalogue: Catalogue, after: timedelta, now: float | None = None) -> list[str]:

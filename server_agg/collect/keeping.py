@@ -62,8 +62,15 @@ def ingest(
     settings: CollectorSettings,
 ) -> Counter[str]:
     """Take reports from a stream of lines; how many had which outcome or reason."""
-    surveys = _Surveys(catalogue)
-    admission = Admission(surveys.find, grace=settings.grace, list_limit=1, withdrawn=catalogue.withdrawn)
+    unknown: set[str] = set()  # the database is asked once in a group of lines for a survey that it does not have
+
+    def find(digest: str) -> CatalogueEntry | None:
+        found = None if digest in unknown else catalogue.find(digest, limited=False)
+        if found is None:
+            unknown.add(digest)
+        return found
+
+    admission = Admission(find, grace=settings.grace, list_limit=1, withdrawn=catalogue.withdrawn)
     verdicts: Counter[str] = Counter()
     group: list[IncomingReport] = []
     for number, line in enumerate(_lines(lines), 1):
@@ -75,28 +82,11 @@ def ingest(
             verdicts.update(outcome.value for outcome in take(group))
             group = []
             folds.fold_unless_busy()
-            surveys.unknown.clear()
+            unknown.clear()
             catalogue.look_for_withdrawals()
     verdicts.update(outcome.value for outcome in take(group))
     folds.fold()
     return verdicts
-
-
-class _Surveys:
-    """Surveys by their digests; the database is asked once in a group of lines for one that it does not have."""
-
-    def __init__(self, catalogue: Catalogue) -> None:
-        self._catalogue = catalogue
-        self.unknown: set[str] = set()  # no more than the lines of a group
-
-    def find(self, digest: str) -> CatalogueEntry | None:
-        """The survey, if there is one."""
-        if digest in self.unknown:
-            return None
-        found = self._catalogue.find_without_limit(digest)
-        if found is None:
-            self.unknown.add(digest)
-        return found
 
 
 def _lines(stream: IO[bytes]) -> Iterator[bytes]:

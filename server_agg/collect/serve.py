@@ -21,8 +21,7 @@ import signal
 import socket
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from multiprocessing.process import BaseProcess
 from typing import Any
 
@@ -111,8 +110,14 @@ def serve(settings: CollectorSettings | None = None) -> None:
     if rules.workers == 1:
         collector = _collector(rules)
         _begin(rules, collector.metrics.registry)
-        with _asked_to_stop():
+        usual = signal.signal(signal.SIGTERM, lambda *_: None)  # uvicorn acts on it, and raises it when all is done
+        try:
             uvicorn.Server(server_config(collector.app(), rules)).run()
+        except KeyboardInterrupt:
+            said("stopped")
+            raise
+        finally:
+            signal.signal(signal.SIGTERM, usual)
     else:
         with tempfile.TemporaryDirectory(prefix="rrcollect-metrics-") as folder:
             os.environ[SHARED] = folder
@@ -120,19 +125,6 @@ def serve(settings: CollectorSettings | None = None) -> None:
             supervise(rules, _work)
             del os.environ[SHARED]
     said("stopped")
-
-
-@contextmanager
-def _asked_to_stop() -> Iterator[None]:
-    """SIGTERM is uvicorn's to act on; it is raised once more when all is done, and must not kill us then."""
-    usual = signal.signal(signal.SIGTERM, lambda *_: None)
-    try:
-        yield
-    except KeyboardInterrupt:
-        said("stopped")
-        raise
-    finally:
-        signal.signal(signal.SIGTERM, usual)
 
 
 def _collector(rules: CollectorSettings) -> Collector:
@@ -162,48 +154,29 @@ def supervise(settings: CollectorSettings, work: Callable[[CollectorSettings, An
     """Run `settings.workers` processes of `work` until this one is told to stop."""
     stopping = threading.Event()
     usual = {each: signal.signal(each, lambda *_: stopping.set()) for each in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        with _listening(settings) as listening:
-            _run(settings, work, listening, stopping)
-    finally:
-        for each, handler in usual.items():
-            signal.signal(each, handler)
-
-
-def _listening(settings: CollectorSettings) -> socket.socket:
-    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    return socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG)
-
-
-def _run(
-    settings: CollectorSettings,
-    work: Callable[[CollectorSettings, Any], None],
-    listening: socket.socket,
-    stopping: threading.Event,
-) -> None:
     context = multiprocessing.get_context("spawn")  # nothing of this process is inherited but the socket
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
 
     def begun() -> BaseProcess:
         process = context.Process(target=work, args=(settings, listening))
         process.start()
         return process
 
-    processes = [begun() for _ in range(settings.workers)]
-    while not stopping.wait(PAUSE):
-        for place, process in enumerate(processes):
-            if not process.is_alive():
-                said("worker ended", code=process.exitcode)
-                _forget(process)
-                processes[place] = begun()
-    for process in processes:
-        process.terminate()
-    for process in processes:
-        process.join(settings.stop_seconds + LONGER)
-        process.kill()
-        process.join()
-
-
-def _forget(process: BaseProcess) -> None:
-    """What it counted stays in the sums; what it was doing does not."""
-    if process.pid is not None:
-        mark_process_dead(process.pid)  # type: ignore[no-untyped-call]
+    try:
+        with socket.create_server((settings.host, settings.port), family=family, backlog=BACKLOG) as listening:
+            processes = [begun() for _ in range(settings.workers)]
+            while not stopping.wait(PAUSE):
+                for place, process in enumerate(processes):
+                    if not process.is_alive():
+                        said("worker ended", code=process.exitcode)  # what it counted stays in the sums
+                        mark_process_dead(process.pid or 0)  # type: ignore[no-untyped-call]
+                        processes[place] = begun()
+            for process in processes:
+                process.terminate()
+            for process in processes:
+                process.join(settings.stop_seconds + LONGER)
+                process.kill()
+                process.join()
+    finally:
+        for each, handler in usual.items():
+            signal.signal(each, handler)

@@ -30,7 +30,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
-from rrcollect.errors import MissingExtra, ParameterError
+from rrcollect.errors import ParameterError
 from server_agg.errors import Refusal
 
 PREFIX = "RRCOLLECT_"
@@ -193,73 +193,30 @@ def _parameter_error(error: ValidationError) -> ParameterError:
     return ParameterError(name, "…" if name in (*SECRETS, "settings") else first["input"], words)
 
 
-def _environment() -> type[CollectorSettings]:
-    """Settings that read the environment; they need the extra `server`."""
-    try:
-        from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, SettingsConfigDict
-    except ImportError:
-        raise MissingExtra("pydantic-settings", "server") from None
-
-    class _Files(PydanticBaseSettingsSource):
-        """The values in files that variables ending in _FILE name."""
-
-        def get_field_value(self, field: Any, field_name: str) -> tuple[Any, str, bool]:
-            named = os.environ.get(variable(field_name) + FILE)
-            return (_read(field_name, named) if named else None), field_name, False
-
-        def __call__(self) -> dict[str, Any]:
-            fields = self.settings_cls.model_fields
-            found = {name: self.get_field_value(field, name)[0] for name, field in fields.items()}
-            return {name: value for name, value in found.items() if value is not None}
-
-    class _Environment(BaseSettings, CollectorSettings):
-        model_config = SettingsConfigDict(
-            env_prefix=PREFIX,
-            enable_decoding=False,
-            env_ignore_empty=True,
-            frozen=True,
-            extra="forbid",
-            validate_default=True,
-        )
-
-        @classmethod
-        def settings_customise_sources(
-            cls,
-            settings_cls: type[BaseSettings],
-            init_settings: PydanticBaseSettingsSource,
-            env_settings: PydanticBaseSettingsSource,
-            dotenv_settings: PydanticBaseSettingsSource,
-            file_secret_settings: PydanticBaseSettingsSource,
-        ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return init_settings, env_settings, _Files(settings_cls)
-
-    return _Environment
-
-
 def settings_from_environment(**given: Any) -> CollectorSettings:
     """The settings of this process: what is given, and the environment for the rest."""
-    _check_names()
-    values = _environment()(**given).model_dump(exclude_unset=True)  # so that `model_fields_set` tells what was named
-    return CollectorSettings(**values)
+    known = {variable(name): name for name in CollectorSettings.model_fields}
+    found: dict[str, Any] = {}
+    for name, value in os.environ.items():
+        if not name.startswith(PREFIX) or name in OTHERS or not value:
+            continue
+        single = name.removesuffix(FILE)
+        if name in known:
+            found[known[name]] = value
+        elif single not in known:
+            raise ParameterError(name, "…", f"the name of a setting: {', '.join(sorted(known))}, or one with {FILE}")
+        elif os.environ.get(single):
+            raise ParameterError(name, "…", f"either {single} or {name}, not both")
+        else:
+            found[known[single]] = _read(name, value)
+    return CollectorSettings(**{**found, **given})
 
 
 def _read(name: str, path: str) -> str:
     try:
         return Path(path).read_text(encoding="utf-8").rstrip("\r\n")
     except (OSError, UnicodeDecodeError):
-        raise ParameterError(variable(name) + FILE, path, "a file of text that can be read") from None
-
-
-def _check_names() -> None:
-    single = {variable(name) for name in CollectorSettings.model_fields}
-    for found in os.environ:
-        if not found.startswith(PREFIX) or found in OTHERS or not os.environ[found]:
-            continue
-        base = found.removesuffix(FILE)
-        if found not in single and base not in single:
-            raise ParameterError(found, "…", f"the name of a setting: {', '.join(sorted(single))}, or one with {FILE}")
-        if found not in single and os.environ.get(base):
-            raise ParameterError(found, "…", f"either {base} or {found}, not both")
+        raise ParameterError(name, path, "a file of text that can be read") from None
 
 
 class OwnerToken:

@@ -62,7 +62,7 @@ def test_a_list_is_one_to_three_reports_and_nothing_after_them(published: Publis
         b"[]",
     ):
         if not remembered:
-            admission._frames.clear()
+            admission.frames.clear()
         found = refusal(admission, bad)
         assert (found.code, found.reason) == ("malformed", "a list holds 1 to 3 reports, as canonical JSON")
 

@@ -94,21 +94,21 @@ def test_what_is_remembered_of_a_report_decides_as_the_full_check_does(admission
     """Byte by byte: change one byte of a good report; the fast way and the full way must agree."""
     good = unb64(cases("reports")["good_yes"]["report"])
     admission.admit(good)
-    assert admission._frames
+    assert admission.frames
     agreed = 0
     for place in range(len(good)):
         for byte in (0x00, 0x22, 0x30, 0x31, 0x61, 0x7D, 0xFF):
             changed = good[:place] + bytes([byte]) + good[place + 1 :]
             verdicts = []
-            for frames in (dict(admission._frames), {}):
-                admission._frames = frames
+            for frames in (dict(admission.frames), {}):
+                admission.frames = frames
                 try:
                     verdicts.append(admission.admit(changed))
                 except Refusal as refusal:
                     verdicts.append((refusal.status, refusal.code))
             assert verdicts[0] == verdicts[1], changed
             agreed += 1
-            admission._frames = {}
+            admission.frames = {}
             admission.admit(good)
     assert agreed == 7 * len(good)
 
@@ -122,7 +122,7 @@ def test_a_list_of_what_is_remembered_is_judged_as_in_full(tmp_path):
         for segments in ({}, {"sport": "бег"}):
             admission = Admission(catalogue.known, grace=timedelta(0), list_limit=3)
             bodies = [body(digest, segments=segments, answer=str(number % 2)) for number in range(3)]
-            remembered = admission.admit(bodies[0]) and dict(admission._frames)
+            remembered = admission.admit(bodies[0]) and dict(admission.frames)
             good = b"[" + b",".join(bodies) + b"]"
             assert admission.known_list(good) == [one for each in bodies for one in admission.admit(each)]
             for place in range(0, len(good), 11):
@@ -132,7 +132,7 @@ def test_a_list_of_what_is_remembered_is_judged_as_in_full(tmp_path):
                 ):
                     verdicts = []
                     for frames in (remembered, {}):
-                        admission._frames = dict(frames)
+                        admission.frames = dict(frames)
                         fast += bool(admission.known_list(changed))
                         try:
                             verdicts.append(admission.admit(changed))
@@ -172,7 +172,7 @@ def test_each_report_keeps_its_own_answer_and_spends_its_own_ticket(tmp_path):
             ((row, spent),) = admission.admit(made.to_bytes())
             assert (row.ticket, spent) == (made.id, known_as(ticket, "q1", 0))
             assert row._replace(ticket=ticket) == made.row
-        assert len(admission._frames) == 1
+        assert len(admission.frames) == 1
 
 
 @pytest.mark.parametrize("ticket", ["a" * 31, "a" * 33, "A" * 32, "g" * 32, "first"])

@@ -134,7 +134,7 @@ def test_what_is_remembered_of_reports_is_bounded(tmp_path, monkeypatch):
     admission = Admission(catalogue.known, grace=timedelta(0), list_limit=1)
     for value in "abcdef":
         admission.admit(body(listed.published.digest, segments={"s": value}))
-        assert len(admission._frames) <= 2
+        assert len(admission.frames) <= 2
     store.disconnect()
 
 

@@ -100,7 +100,7 @@ def test_lines_on_standard_input_obey_withdrawals_that_come_meanwhile(tmp_path, 
             self.read += 1
             if self.read == 3:
                 told = Catalogue(other.shelf)
-                assert told.withdraw(told.named(made.digest), made.survey.withdraw([KEY]))
+                assert told.withdraw(told.find(made.digest), made.survey.withdraw([KEY]))
             return super().readline(size)
 
     sent = b"\n".join(body(made.digest) for _ in range(6))

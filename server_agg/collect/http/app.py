@@ -26,7 +26,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.catalogue import LOOK_AGAIN, Catalogue
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.housekeeping import keep_house
 from server_agg.collect.http import pages
@@ -34,7 +34,6 @@ from server_agg.collect.http.bodies import NOT_CACHED, BodyBudget, header, reply
 from server_agg.collect.http.findings import Findings
 from server_agg.collect.http.headers import Guard, own_origin, own_path, results_policy, survey_policy, words_for
 from server_agg.collect.http.intake import Intake
-from server_agg.collect.http.pages import answered, not_here
 from server_agg.collect.http.surveys import MOST_MADE, SurveyRoutes
 from server_agg.collect.logs import Watch
 from server_agg.collect.metrics import Metrics
@@ -133,8 +132,9 @@ class Collector:
             watch=self._committed,
             watch_fold=self._folded,
         )
-        self.surveys = SurveyRoutes(store, self.owner, self.catalogue, settings, self.budget, self._changed)
-        self.findings = Findings(store, self.catalogue, settings, self.surveys.states)
+        self.findings = Findings(store, self.catalogue, settings)
+        changed = self.findings.forget
+        self.surveys = SurveyRoutes(store, self.owner, self.catalogue, settings, self.budget, changed)
 
     def app(self) -> CollectorApp:
         """All of it, guarded."""
@@ -142,19 +142,19 @@ class Collector:
         routes = [
             Route("/reports", intake, methods=["POST"]),
             *self.surveys.routes(),
-            Route("/results", answered(self.results)),
-            Route("/", answered(self.board_page)),
-            Route("/r/{digest}", answered(self.results_page)),
-            Route("/r/{digest}/embed", answered(self.embedded_page)),
-            Route("/owner", answered(self.owner_page)),
-            Route("/s/{digest}", answered(self.survey_page)),
-            Route("/assets/{name:path}", answered(self.asset)),
-            Route("/livez", answered(self.alive)),
-            Route("/readyz", answered(self.ready)),
-            Route("/metrics", answered(self.metrics_page)),
-            Route("/openapi.json", answered(self.description)),
+            Route("/results", self.results),
+            Route("/", self.board_page),
+            Route("/r/{digest}", self.results_page),
+            Route("/r/{digest}/embed", self.embedded_page),
+            Route("/owner", self.owner_page),
+            Route("/s/{digest}", self.survey_page),
+            Route("/assets/{name:path}", self.asset),
+            Route("/livez", self.alive),
+            Route("/readyz", self.ready),
+            Route("/metrics", self.metrics_page),
+            Route("/openapi.json", self.description),
         ]
-        handlers: Any = {HTTPException: not_here}
+        handlers: Any = dict.fromkeys((HTTPException, Refusal, StoreError), pages.told)
         app = Starlette(routes=routes, lifespan=self._lifespan, exception_handlers=handlers)
         app.router.redirect_slashes = False
 
@@ -177,10 +177,6 @@ class Collector:
         await asyncio.to_thread(self.store.disconnect)
         self.watch.tell()
 
-    def _changed(self) -> None:
-        """Something was published, released, closed or withdrawn."""
-        self.findings.forget()
-
     def _committed(self, reports: int, seconds: float, trouble: StoreError | None) -> None:
         """Called by the writer after every transaction."""
         self.watch.store(trouble)
@@ -199,14 +195,11 @@ class Collector:
 
     # ---- the owner's ------------------------------------------------------------------------------------------
 
-    def _owner_only(self, request: Request) -> None:
-        self.owner.check(header(request.scope, b"authorization"))
-
     async def results(self, request: Request) -> Response:
         """GET /results"""
         live = not self.settings.public_results or header(request.scope, b"authorization") is not None
         if live:
-            self._owner_only(request)
+            self.surveys.owner_only(request)
         form = request.query_params.get("format", "json")
         if form not in ("json", "csv") or set(request.query_params) - {"format", "survey"}:
             raise Refusal(400, "query", "the query takes survey=<digest> and format=json or format=csv")
@@ -225,7 +218,7 @@ class Collector:
         """Whether this survey, or any, lists an origin; one that another process published is looked for too."""
         if not self.catalogue.lists(origin, digest):
             with suppress(StoreError):  # the request itself will tell
-                await asyncio.to_thread(self.catalogue.look_again)
+                await asyncio.to_thread(self.catalogue.refresh, LOOK_AGAIN)
         return self.catalogue.lists(origin, digest)
 
     async def survey_page(self, request: Request) -> Response:
@@ -286,7 +279,7 @@ class Collector:
 
     async def metrics_page(self, request: Request) -> Response:
         """GET /metrics"""
-        self._owner_only(request)
+        self.surveys.owner_only(request)
         self.metrics.waiting(self.writer.waiting)
         return Response(self.metrics.text(), 200, {"cache-control": "no-store"}, "text/plain")
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from typing import Any
 
 from starlette.responses import Response
@@ -24,6 +24,8 @@ from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.errors import Refusal, StoreError, TooManyBodies
 
 NOT_CACHED = {"cache-control": "no-store"}
+CLOSED = {"connection": "close"}
+WITH_STATUS = {401: {"www-authenticate": 'Bearer realm="owner"'}, 408: CLOSED, 413: CLOSED}
 
 
 class BodyBudget:
@@ -46,10 +48,6 @@ class BodyBudget:
         if self.held + size > self.limit:
             raise TooManyBodies(f"bodies under way hold {self.held} of {self.limit} bytes; send it again in a moment")
         self.held += size
-
-    def give_back(self, size: int) -> None:
-        """Hold so many bytes less."""
-        self.held -= size
 
 
 def header(scope: Scope, name: bytes) -> bytes | None:
@@ -92,7 +90,7 @@ async def body_of(scope: Scope, receive: Receive, *, limit: int, seconds: float,
                 return b"".join(pieces)
             message = await _within(receive, end - loop.time())
     finally:
-        budget.give_back(held)
+        budget.held -= held
 
 
 class _BegunAwaitable:
@@ -132,7 +130,7 @@ def _too_large(limit: int) -> Refusal:
     return Refusal(413, "too_large", f"at most {limit} bytes are read")
 
 
-def reply(value: Any, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def reply(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """JSON, not cached anywhere."""
     return Response(encoded(value), status, {**NOT_CACHED, **(headers or {})}, "application/json")
 
@@ -142,18 +140,14 @@ def encoded(value: Any) -> bytes:
     return json.dumps(value, allow_nan=False, ensure_ascii=False, separators=(",", ":")).encode()
 
 
-def refusal_reply(refusal: Refusal) -> Response:
+def refusal_reply(refusal: Refusal, headers: Mapping[str, str] | None = None) -> Response:
     """What a refused sender reads; after a fault in reading the body the connection is closed."""
-    headers = {"www-authenticate": 'Bearer realm="owner"'} if refusal.status == 401 else {}
-    if refusal.status in (408, 413):
-        headers["connection"] = "close"
+    headers = {**WITH_STATUS.get(refusal.status, {}), **(headers or {})}
     return reply({"error": refusal.code, "reason": refusal.reason}, refusal.status, headers)
 
 
 def trouble_reply(error: StoreError) -> Response:
     """What a sender reads when the store cannot take it now: come back later."""
     words = {"error": type(error).__name__, "reason": str(error)}
-    headers = {"retry-after": str(error.retry_after)}
-    if isinstance(error, TooManyBodies):
-        headers["connection"] = "close"  # what was not read is not read later either
-    return reply(words, error.status, headers)
+    closed = CLOSED if isinstance(error, TooManyBodies) else {}  # what was not read is not read later either
+    return reply(words, error.status, {"retry-after": str(error.retry_after), **closed})

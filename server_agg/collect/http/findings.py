@@ -20,6 +20,7 @@ from typing import Any
 from rrcollect.publish.survey import Survey
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.http.bodies import encoded
+from server_agg.collect.http.surveys import states_of
 from server_agg.collect.settings import CollectorSettings
 from server_agg.collect.store.fold import tallies_of
 from server_agg.collect.store.release import ReleaseOutcome, last_facts, unreleased
@@ -88,12 +89,11 @@ def live_results(store: Store, surveys: Iterable[Survey]) -> list[dict[str, Any]
 
 @dataclass(eq=False)
 class Findings:
-    """What was found, for whoever asks; `states` says by digest what each survey is now."""
+    """What was found, for whoever asks, with what each survey is now."""
 
     store: Store
     catalogue: Catalogue
     settings: CollectorSettings
-    states: Callable[[], dict[str, dict[str, Any]]]
 
     def __post_init__(self) -> None:
         self._public: dict[str, tuple[int, dict[str, Any]]] = {}  # by digest, the number of the release and its results
@@ -120,24 +120,22 @@ class Findings:
     def _count(self) -> list[dict[str, Any]]:
         self.catalogue.refresh()
         self.store.folds.fold_unless_busy()
-        found, states = live_results(self.store, [one.survey for one in self.catalogue.all()]), self.states()
+        found = live_results(self.store, [one.survey for one in self.catalogue.all()])
+        states = states_of(self.catalogue, self.settings.grace)
         return [one | states[one["digest"]] for one in found]
 
     def _released(self) -> list[dict[str, Any]]:
         self.catalogue.refresh()
-        states, last = self.states(), last_facts(self.store.database)
+        states, last = states_of(self.catalogue, self.settings.grace), last_facts(self.store.database)
         shown = []
         for survey in (listed.survey for listed in self.catalogue.all()):
             digest, known = survey.digest, self._public.get(survey.digest)
             if known is None or known[0] != (last[digest].number if digest in last else 0):
-                self._public[digest] = known = self._of_last_release(survey)
+                facts, tallies = self.store.last_release(survey) or (None, Tallies({}))
+                page = released_results(tallies, survey, facts).page()
+                self._public[digest] = known = facts.number if facts else 0, page
             shown.append(known[1] | states[digest])
         return shown
-
-    def _of_last_release(self, survey: Survey) -> tuple[int, dict[str, Any]]:
-        last = self.store.last_release(survey)
-        facts, tallies = (None, Tallies({})) if last is None else (last.facts, last.tallies)
-        return 0 if facts is None else facts.number, released_results(tallies, survey, facts).page()
 
 
 def _written(surveys: list[dict[str, Any]], form: str) -> bytes:

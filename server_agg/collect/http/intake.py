@@ -56,7 +56,7 @@ class Intake:
         given, catalogue = self.settings, self.catalogue
         how: dict[str, Any] = {"grace": given.grace, "list_limit": given.list_limit, "withdrawn": catalogue.withdrawn}
         self._limit, self._admission = LARGEST_REPORT * given.list_limit, Admission(catalogue.known, **how)
-        self._patient = self._admission.finding(catalogue.find)
+        self._patient = Admission(catalogue.find, **how, frames=self._admission.frames)  # the same memory
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()

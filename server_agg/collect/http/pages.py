@@ -15,7 +15,6 @@ from __future__ import annotations
 import gzip
 import html
 import json
-from collections.abc import Awaitable, Callable
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -28,11 +27,9 @@ from rrcollect import __version__
 from rrcollect.answer.explain.words import LANGUAGES, Words
 from rrcollect.publish.document import CARRIED
 from server_agg.collect.catalogue import CatalogueEntry
-from server_agg.collect.http.bodies import header, refusal_reply, reply, trouble_reply
+from server_agg.collect.http.bodies import NOT_CACHED, header, refusal_reply, trouble_reply
 from server_agg.collect.http.headers import own_path, words_for
 from server_agg.errors import Refusal, StoreError
-
-Endpoint = Callable[[Request], Awaitable[Response]]
 
 ASSETS = {
     "rr-survey.mjs": ("rrcollect", "web/element", "text/javascript"),
@@ -156,37 +153,21 @@ def _filled(words: Words, data: str = "", script: str = "", **places: str) -> st
     return FRAME.format(language=words.language, direction=words.direction, data=data, script=script, **places)
 
 
-def answered(endpoint: Endpoint) -> Endpoint:
-    """The endpoint, with refusals and troubles as replies."""
-
-    async def told(request: Request) -> Response:
-        try:
-            return await endpoint(request)
-        except Refusal as refusal:
-            return _for_people(request) if refusal.status == 404 and _is_person(request) else refusal_reply(refusal)
-        except StoreError as error:
-            return trouble_reply(error)
-
-    return told
-
-
-def _is_person(request: Request) -> bool:
-    return request.method == "GET" and b"text/html" in (header(request.scope, b"accept") or b"")
-
-
-def _for_people(request: Request) -> Response:
-    page = missing_page(own_path(request.scope), words_for(request.scope))
-    return Response(page, 404, {"cache-control": "no-store"}, "text/html")
-
-
-async def not_here(request: Request, error: HTTPException) -> Response:
-    """What stands at an address that is not one of ours, or takes another method."""
-    if error.status_code == 404 and _is_person(request):
-        return _for_people(request)
-    headers = dict(error.headers or {})
-    words = {404: "there is nothing at this address", 405: "this address takes another method"}
-    body = {"error": "http", "reason": words.get(error.status_code, error.detail)}
-    return reply(body, error.status_code, headers)
+async def told(request: Request, error: HTTPException | Refusal | StoreError) -> Response:
+    """What is told of a refusal, of trouble with the store, and at an address that is not ours or takes another
+    method: a person whose link leads nowhere reads a page."""
+    if isinstance(error, StoreError):
+        return trouble_reply(error)
+    headers = {}
+    if isinstance(error, HTTPException):
+        words = {404: "there is nothing at this address", 405: "this address takes another method"}
+        headers = dict(error.headers or {})
+        error = Refusal(error.status_code, "http", words.get(error.status_code, error.detail))
+    for_people = request.method == "GET" and b"text/html" in (header(request.scope, b"accept") or b"")
+    if error.status == 404 and for_people:
+        page = missing_page(own_path(request.scope), words_for(request.scope))
+        return Response(page, 404, NOT_CACHED, "text/html")
+    return refusal_reply(error, headers)
 
 
 def description(list_limit: int, most_invites: int, *, public_results: bool) -> dict[str, Any]:

@@ -26,6 +26,7 @@ from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 from starlette.requests import Request
@@ -39,8 +40,7 @@ from rrcollect.publish.survey import Survey
 from rrcollect.publish.tickets import new_invite, ticket_hashes
 from server_agg.collect.admission import MOST_BRACKETS
 from server_agg.collect.catalogue import Catalogue, CatalogueEntry
-from server_agg.collect.http.bodies import BodyBudget, body_of, header, reply
-from server_agg.collect.http.pages import answered
+from server_agg.collect.http.bodies import NOT_CACHED, BodyBudget, body_of, header, reply
 from server_agg.collect.logs import said
 from server_agg.collect.settings import CollectorSettings, OwnerToken
 from server_agg.collect.store.release import SAME, preview_release
@@ -70,14 +70,14 @@ class SurveyRoutes:
         """All of them."""
         post = ["POST"]
         return [
-            Route("/surveys", answered(self.publish), methods=post),
-            Route("/surveys", answered(self.overview)),
-            Route("/surveys/{digest}", answered(self.envelope)),
-            Route("/surveys/{digest}/invites", answered(self.invites), methods=post),
-            Route("/surveys/{digest}/release", answered(self.release), methods=post),
-            Route("/surveys/{digest}/close", answered(self.close), methods=post),
-            Route("/surveys/{digest}/withdrawal", answered(self.withdraw), methods=post),
-            Route("/surveys/{digest}/withdrawal", answered(self.withdrawal)),
+            Route("/surveys", self.publish, methods=post),
+            Route("/surveys", self.overview),
+            Route("/surveys/{digest}", self.envelope),
+            Route("/surveys/{digest}/invites", self.invites, methods=post),
+            Route("/surveys/{digest}/release", self.release, methods=post),
+            Route("/surveys/{digest}/close", self.close, methods=post),
+            Route("/surveys/{digest}/withdrawal", self.withdraw, methods=post),
+            Route("/surveys/{digest}/withdrawal", self.withdrawal),
         ]
 
     async def listed(self, digest: str) -> CatalogueEntry:
@@ -91,17 +91,8 @@ class SurveyRoutes:
         """The path below which people reach us."""
         return self.settings.prefix or str(request.scope.get("root_path", ""))
 
-    def states(self) -> dict[str, dict[str, Any]]:
-        """By digest what each survey is now; as it was when the catalogue was last read."""
-        closed, withdrawn, now = self.catalogue.finished, self.catalogue.withdrawn, datetime.now(UTC)
-        found = {}
-        for entry in self.catalogue.all():
-            digest = entry.published.digest
-            how = {"withdrawn": digest in withdrawn, "closed": digest in closed}
-            found[digest] = {"state": state_of(entry.survey, **how, grace=self.settings.grace, now=now)}
-        return found
-
-    def _check(self, request: Request) -> None:
+    def owner_only(self, request: Request) -> None:
+        """Return if the owner asks; a `Refusal` if not."""
         self.owner.check(header(request.scope, b"authorization"))
 
     async def _body(self, request: Request, limit: int) -> bytes:
@@ -117,7 +108,7 @@ class SurveyRoutes:
 
     async def publish(self, request: Request) -> Response:
         """POST /surveys"""
-        self._check(request)
+        self.owner_only(request)
         envelope = await self._body(request, LARGEST_ENVELOPE)
         keys = request.query_params.getlist("key")
         floor = self.settings.minimum
@@ -128,7 +119,7 @@ class SurveyRoutes:
 
     async def overview(self, request: Request) -> Response:
         """GET /surveys"""
-        self._check(request)
+        self.owner_only(request)
         return reply({"surveys": await asyncio.to_thread(self._overview, self.prefix(request))})
 
     def _overview(self, prefix: str) -> list[dict[str, Any]]:
@@ -137,7 +128,7 @@ class SurveyRoutes:
         answers: Counter[str] = Counter()
         for key, tally in self.store.tallies().items():
             answers[key.survey] += tally.n
-        states, found = self.states(), []
+        states, found = states_of(self.catalogue, self.settings.grace), []
         for entry in self.catalogue.all():
             survey, digest = entry.survey, entry.published.digest
             last = self.store.last_release(survey)
@@ -150,7 +141,7 @@ class SurveyRoutes:
 
     async def invites(self, request: Request) -> Response:
         """POST /surveys/{digest}/invites"""
-        self._check(request)
+        self.owner_only(request)
         listed = await self.listed(request.path_params["digest"])
         asked = await self._read(request, LARGEST_REQUEST)
         made, hashes = await asyncio.to_thread(asked_invites, asked, listed.survey)
@@ -159,25 +150,26 @@ class SurveyRoutes:
 
     async def release(self, request: Request) -> Response:
         """POST /surveys/{digest}/release; with ?preview=1 nothing is released"""
-        self._check(request)
+        self.owner_only(request)
         preview = PREVIEW.get(tuple(request.query_params.multi_items()))
         if preview is None:
             raise Refusal(400, "query", "the query takes preview=1, or nothing")
         listed = await self.listed(request.path_params["digest"])
         asked = await self._read(request, 1024)
         headline = asked.get("round", SAME) if isinstance(asked, dict) and set(asked) <= {"round"} else False
-        last = max(question.rounds for question in listed.survey.questions) - 1
-        if headline is not None and (type(headline) is not int or not SAME <= headline <= last):
-            raise Refusal(400, "round", f'send {{}}, or {{"round": N}} with N from 0 to {last}, or null for the whole')
+        how: Callable[..., Any] = partial(preview_release, self.store.folds) if preview else self.store.release
+        try:
+            made = await asyncio.to_thread(how, listed.survey, headline=headline)
+        except ParameterError as error:
+            raise Refusal(400, "round", f'send {{}}, or {{"round": N}}, N being {error.allowed}') from None
         if preview:
-            return reply(await asyncio.to_thread(preview_release, self.store.folds, listed.survey, headline=headline))
-        made = await asyncio.to_thread(self.store.release, listed.survey, headline=headline)
+            return reply(made)
         self.changed()
         return reply(made.as_dict(), 201 if made.added else 200)
 
     async def close(self, request: Request) -> Response:
         """POST /surveys/{digest}/close"""
-        self._check(request)
+        self.owner_only(request)
         listed = await self.listed(request.path_params["digest"])
         if await self._read(request, 1024) != {}:
             raise Refusal(400, "malformed", "send {}")
@@ -212,12 +204,9 @@ class SurveyRoutes:
         """GET /surveys/{digest}/withdrawal: the signed notice; 204 while the survey stands."""
         listed = await self.listed(request.path_params["digest"])
         notice = self.catalogue.withdrawn.get(listed.published.digest)
-        headers = {"cache-control": "no-store"}
-        return (
-            Response(status_code=204, headers=headers)
-            if notice is None
-            else Response(notice, 200, headers, "application/json")
-        )
+        if notice is None:
+            return Response(status_code=204, headers=NOT_CACHED)
+        return Response(notice, 200, NOT_CACHED, "application/json")
 
 
 def asked_invites(asked: Any, survey: Survey) -> tuple[list[str] | None, list[str]]:
@@ -240,6 +229,16 @@ def _hashes(given: Any) -> list[str]:
     if not all(isinstance(one, str) and HASH.fullmatch(one) for one in given):
         raise Refusal(400, "hashes", "a hash of a ticket is SHA-256 in 64 hexadecimal digits of lower case")
     return sorted(set(given))
+
+
+def states_of(catalogue: Catalogue, grace: timedelta) -> dict[str, dict[str, Any]]:
+    """By digest what each survey is now; as it was when the catalogue was last read."""
+    now, found = datetime.now(UTC), {}
+    for entry in catalogue.all():
+        digest = entry.published.digest
+        how = {"withdrawn": digest in catalogue.withdrawn, "closed": digest in catalogue.finished}
+        found[digest] = {"state": state_of(entry.survey, **how, grace=grace, now=now)}
+    return found
 
 
 def state_of(survey: Survey, *, withdrawn: bool, closed: bool, grace: timedelta, now: datetime) -> dict[str, Any]:

@@ -98,14 +98,8 @@ class KeyFolder:
         name = secrets.token_hex(16)
         with _as_trouble("made"):
             self._prepare()
-            handle = os.open(self._path(database, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-            try:
-                if os.write(handle, os.urandom(KEY_BYTES)) != KEY_BYTES:
-                    raise OSError(None, "a short write")
-                os.fsync(handle)
-            finally:
-                os.close(handle)
-            self._flush()
+            _write(self._path(database, name), os.O_WRONLY | os.O_CREAT | os.O_EXCL, os.urandom(KEY_BYTES))
+            _flush(self.folder)
         return name
 
     def read(self, database: str, name: str) -> EpochKey:
@@ -128,15 +122,10 @@ class KeyFolder:
         with _as_trouble("destroyed"):
             others = [path for path in self.folder.glob(f"{database}.*.key") if path != self._path(database, name)]
             for path in others:
-                handle = os.open(path, os.O_WRONLY)
-                try:
-                    os.write(handle, bytes(max(KEY_BYTES, os.fstat(handle).st_size)))
-                    os.fsync(handle)
-                finally:
-                    os.close(handle)
+                _write(path, os.O_WRONLY, bytes(max(KEY_BYTES, path.stat().st_size)))
                 path.unlink()
             if others:
-                self._flush()
+                _flush(self.folder)
         return len(others)
 
     @contextmanager
@@ -162,9 +151,6 @@ class KeyFolder:
             with suppress(OSError):  # the folder's own name; some file systems cannot flush a folder
                 _flush(self.folder.parent)
 
-    def _flush(self) -> None:
-        _flush(self.folder)
-
     def _path(self, database: str, name: str) -> Path:
         if not _NAME.fullmatch(name) or not _NAME.fullmatch(database):
             raise EpochKeyMissing("the database names a key that is not one of ours")
@@ -172,8 +158,15 @@ class KeyFolder:
 
 
 def _flush(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    _write(folder, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def _write(path: Path, flags: int, content: bytes = b"") -> None:
+    """Write what there is to write, and flush it."""
+    handle = os.open(path, flags, 0o600)
     try:
+        if content and os.write(handle, content) != len(content):
+            raise OSError(None, "a short write")
         os.fsync(handle)
     finally:
         os.close(handle)

@@ -24,7 +24,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from rrcollect.errors import ParameterError
 from rrcollect.publish.survey import Survey
@@ -85,8 +85,7 @@ class ReleaseOutcome:
         return {**made, "added": self.added, "reasons": self.reasons}
 
 
-@dataclass(frozen=True)
-class LastRelease:
+class LastRelease(NamedTuple):
     """What strangers may see."""
 
     facts: ReleaseFacts
@@ -108,8 +107,11 @@ def make_release(
     with database.writing(alone=True) as cursor:
         found = database.run(cursor, LAST_RELEASE, (digest,)).fetchone()
         before = None if found is None else _facts(*found)
-        unpublished, gathered = _unpublished(folds.epochs, cursor, digest)
-        made = next_release(unpublished + _open(gathered, digest), survey.minimum, hierarchy(survey), source)
+        rows = database.run(cursor, READ_UNPUBLISHED, (digest,)).fetchall()
+        unpublished = Counter({Cell(*cell): n for *cell, n in rows})
+        gathered = folds.epochs.gathered(cursor)
+        more = {cell: n - public for cell, (n, public) in gathered.counts.items() if cell.survey == digest}
+        made = next_release(unpublished + Counter(more), survey.minimum, hierarchy(survey), source)
         kept = None if before is None else before.headline
         chosen = kept if headline == SAME else headline
         if not made.added and chosen == kept:
@@ -130,9 +132,9 @@ def make_release(
 
 def checked_headline(survey: Survey, headline: int | None) -> None:
     """Return if the survey has this round; None is the whole, `SAME` what it is."""
-    rounds = max(question.rounds for question in survey.questions)
-    if headline is not None and headline != SAME and not 0 <= headline < rounds:
-        raise ParameterError("headline", headline, f"a round of the survey, 0 to {rounds - 1}, or None for the whole")
+    last = max(question.rounds for question in survey.questions) - 1
+    if headline is not None and (type(headline) is not int or not SAME <= headline <= last):
+        raise ParameterError("headline", headline, f"a round of the survey, 0 to {last}, or null for the whole")
 
 
 def unreleased(counted: Mapping[str, Mapping[Cell, CellCount]], survey: Survey) -> Release:
@@ -164,10 +166,10 @@ def preview_release(folds: Folds, survey: Survey, *, headline: int | None = SAME
     """The outcome that a release would have now, and what it would change."""
     checked_headline(survey, headline)
     folds.fold_unless_busy()
-    last, ahead = last_release(folds.database, survey), unreleased(folds.counted(survey.digest), survey)
-    facts = None if last is None else last.facts
+    facts, tallies = last_release(folds.database, survey) or (None, Tallies({}))
+    ahead = unreleased(folds.counted(survey.digest), survey)
     before: Counter[Place] = Counter()
-    for key, tally in () if last is None else last.tallies.items():
+    for key, tally in tallies.items():
         before.update(dict.fromkeys(_places(key.question, key.round, key.segments), tally.n))
     after = Counter(before)
     for cell, n in ahead.added.items():
@@ -200,17 +202,6 @@ def due(facts: ReleaseFacts | None, step: timedelta, now: float) -> bool:
     """
     seconds = step.total_seconds()
     return facts is None or facts.at.timestamp() // seconds < now // seconds
-
-
-def _unpublished(epochs: Epochs, cursor: Any, digest: str) -> tuple[Counter[Cell], GatheredReports]:
-    """What was counted and is not public, and what is gathered."""
-    rows = epochs.database.run(cursor, READ_UNPUBLISHED, (digest,)).fetchall()
-    return Counter({Cell(*cell): n for *cell, n in rows}), epochs.gathered(cursor)
-
-
-def _open(gathered: GatheredReports, digest: str) -> Counter[Cell]:
-    """What is gathered of a survey and is not public."""
-    return Counter({cell: n - published for cell, (n, published) in gathered.counts.items() if cell.survey == digest})
 
 
 def _publish_gathered(epochs: Epochs, cursor: Any, gathered: GatheredReports, taken: Counter[Cell]) -> None:

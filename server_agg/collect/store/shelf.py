@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from server_agg.collect.store.database import Database
 from server_agg.errors import Refusal
@@ -61,26 +62,16 @@ class Shelf:
                 )
         return False
 
-    def surveys(self, digest: str | None = None) -> list[PublishedSurvey]:
+    def surveys(self, of: str | None = None) -> list[PublishedSurvey]:
         """Every published survey, or the one of this digest."""
-        where, values = (" WHERE digest = ?", (digest,)) if digest is not None else ("", ())
+        where, values = (" WHERE digest = ?", (of,)) if of is not None else ("", ())
         with self._database.reading() as cursor:
             rows = self._database.run(cursor, f"{SURVEYS}{where} ORDER BY digest", values).fetchall()
         found = []
-        for of, made, keys, by, name, version, least, pilot, closed, notice in rows:
-            given = (
-                of,
-                bytes(made),
-                tuple(keys.split()),
-                by,
-                name,
-                version,
-                least,
-                bool(pilot),
-                closed > 0,
-                closed > 1,
-            )
-            found.append(PublishedSurvey(*given, None if notice is None else bytes(notice)))
+        for digest, envelope, keys, by, name, version, least, pilot, closed, notice in rows:
+            signed = digest, bytes(envelope), tuple(keys.split())
+            state: tuple[Any, ...] = bool(pilot), closed > 0, closed > 1, None if notice is None else bytes(notice)
+            found.append(PublishedSurvey(*signed, by, name, version, least, *state))
         return found
 
     def withdraw(self, digest: str, envelope: bytes) -> bool:

@@ -95,7 +95,12 @@ class Store:
 
     def survey(self, digest: str) -> Survey:
         """The published survey of this digest; a `ParameterError` lists those that there are."""
-        return Catalogue(self.shelf).named(digest).survey
+        catalogue = Catalogue(self.shelf)
+        found = catalogue.find(digest)
+        if found is None:
+            known = ", ".join(entry.published.digest for entry in catalogue.all()) or "none"
+            raise ParameterError("digest", digest, f"that of a survey in the store: {known}")
+        return found.survey
 
     # ---- what an owner does -----------------------------------------------------------------------------------
 
