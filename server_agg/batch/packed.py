@@ -37,7 +37,6 @@ from rrcollect.errors import ParameterError, RRCollectError
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
 from rrcollect.publish.keys import PublicKey
-from rrcollect.publish.question import Question
 from rrcollect.publish.report import ReportRow, fault
 from rrcollect.publish.survey import Publication, Survey
 from server_agg.batch.summary import BatchResult, Summary
@@ -258,37 +257,21 @@ def _judged(
     packed: PackedAnswers,
     surveys: Sequence[Survey],
     same_id: list[PackedAnswers],
-    before: dict[str, tuple[object, ...]],
+    before: dict[str, Content],
 ) -> BatchResult:
-    n, digest = packed.answers, packed.survey_digest
+    n, digest, question, number = packed.answers, packed.survey_digest, packed.question, packed.round
     survey = next((survey for survey in surveys if survey.digest == digest), None)
-    if any(question.design.width > 1 for question in _asked(packed, survey)):
-        raise PackedFileError(packed.path, f"question {packed.question!r} is a choice: {ONE_BIT}")
+    design = next((one.design for one in (survey.questions if survey else ()) if one.id == question), None)
+    if design is not None and design.width > 1:
+        raise PackedFileError(packed.path, f"question {question!r} is a choice: {ONE_BIT}")
     contents = {_content(one) for one in same_id} | {before[packed.id] for _ in [0] if packed.id in before}
-    reason = fault(_row(packed, survey), survey) or ("conflicting_id" if len(contents) > 1 else None)
-    if reason or survey is None:
+    segments = canonical(dict(packed.segments)).decode()
+    # the row that every answer of the file would be; its design is the envelope's own
+    row = ReportRow(digest, question, number, None if design is None else design.text, "0", packed.id, None, segments)
+    reason = fault(row, survey) or ("conflicting_id" if len(contents) > 1 else None)
+    if reason or survey is None or design is None:
         return BatchResult(Tallies(), Summary(n, 0, 0, {reason or "unknown_survey": n}))
     if packed.id in before or packed is not same_id[0]:
         return BatchResult(Tallies(), Summary(n, 0, n))
-    design = survey.question(packed.question).design
-    key = TallyKey(digest, packed.question, design, tuple(packed.segments.items()), packed.round, survey.pilot)
+    key = TallyKey(digest, question, design, tuple(packed.segments.items()), number, survey.pilot)
     return BatchResult(Tallies({key: Tally(design, n, [packed.ones])}), Summary(n, n))
-
-
-def _asked(packed: PackedAnswers, survey: Survey | None) -> list[Question]:
-    return [question for question in (survey.questions if survey else ()) if question.id == packed.question]
-
-
-def _row(packed: PackedAnswers, survey: Survey | None) -> ReportRow:
-    """The row that every answer of the file would be; its design is the envelope's own."""
-    asked = _asked(packed, survey)
-    return ReportRow(
-        survey=packed.survey_digest,
-        question=packed.question,
-        round=packed.round,
-        design=asked[0].design.text if asked else None,
-        answer="0",
-        id=packed.id,
-        ticket=None,
-        segments=canonical(dict(packed.segments)).decode(),
-    )

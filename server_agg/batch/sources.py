@@ -18,10 +18,11 @@ import csv
 import glob
 import gzip
 import io
+import itertools
 import json
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import IO, Any
 
@@ -33,14 +34,11 @@ from server_agg.errors import SourceUnavailable, UnreadableRow
 
 COLUMNS = ReportRow._fields
 NUMBER = "round"  # the one column that is not text
+NEEDED = ("survey", "question", "answer", "id", "design", "round")  # a line of JSON with none of them is not a report
 PathLike = str | os.PathLike[str]
 KINDS = {
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
-    ".jsonl.gz": "jsonl",
-    ".ndjson.gz": "jsonl",
-    ".csv": "csv",
-    ".csv.gz": "csv",
+    **dict.fromkeys((".jsonl", ".ndjson", ".jsonl.gz", ".ndjson.gz"), "jsonl"),
+    **dict.fromkeys((".csv", ".csv.gz"), "csv"),
     ".parquet": "parquet",
     ".rrbits": "packed",
 }
@@ -107,11 +105,6 @@ def _matching(pattern: str) -> list[str]:
     return [p for name in found for p in (_below(name) if Path(name).is_dir() else [name])]
 
 
-def _lines(path: str) -> Iterable[bytes]:
-    with _bytes(path) as file:
-        yield from file
-
-
 def csv_header(path: str) -> tuple[str, ...]:
     """The column names of a CSV file; raises if one of a row's is missing or named twice."""
     with _text(path, errors="replace") as file:  # bytes that are not text are a row's fault, not the header's
@@ -126,38 +119,34 @@ def csv_header(path: str) -> tuple[str, ...]:
 
 def first_fault(path: str) -> UnreadableRow:
     """Where a file that was found malformed is so; read row by row, on the way to an error only."""
-    return _first_bad_row(path) if kind_of(path) == "csv" else _first_bad_line(path)
-
-
-def _first_bad_line(path: str) -> UnreadableRow:
-    number = 0
+    in_csv = kind_of(path) == "csv"
+    number = int(in_csv)  # the heading can be read
     try:
-        for number, line in enumerate(_lines(path), start=1):
-            fault = _line_fault(line)
+        for number, fault in _csv_faults(path) if in_csv else _json_faults(path):
             if fault:
                 return UnreadableRow(path, number, fault)
-    except (OSError, EOFError) as error:
-        return UnreadableRow(path, number + 1, f"the file is cut off or damaged ({error})")
-    return UnreadableRow(path, None, "a line is not readable")
-
-
-def _first_bad_row(path: str) -> UnreadableRow:
-    names = csv_header(path)
-    number = 1
-    try:
-        with _text(path) as file:
-            reader = csv.reader(file, strict=True)
-            next(reader)
-            for row in reader:
-                number = reader.line_num
-                if row and len(row) != len(names):
-                    return UnreadableRow(path, number, f"{len(row)} values; expected {len(names)}, one for each column")
-                given = dict(zip(names, row, strict=True)) if row else {}
-                if given.get(NUMBER) and not re.fullmatch("0|-?[1-9][0-9]*", given[NUMBER]):
-                    return UnreadableRow(path, number, f"{NUMBER} is {shown(given[NUMBER])}; expected a whole number")
     except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
         return UnreadableRow(path, number + 1, f"the file is cut off or damaged ({error})")
     return UnreadableRow(path, None, "a row is not readable")
+
+
+def _csv_faults(path: str) -> Iterator[tuple[int, str | None]]:
+    """The number of every line that ends a row, and what is wrong with the row."""
+    names = csv_header(path)
+    with _text(path) as file:
+        reader = csv.reader(file, strict=True)
+        for row in itertools.islice(reader, 1, None):
+            fault, given = None, dict(zip(names, row, strict=False))
+            if row and len(row) != len(names):
+                fault = f"{len(row)} values; expected {len(names)}, one for each column"
+            elif given.get(NUMBER) and not re.fullmatch("0|-?[1-9][0-9]*", given[NUMBER]):
+                fault = f"{NUMBER} is {shown(given[NUMBER])}; expected a whole number"
+            yield reader.line_num, fault
+
+
+def _json_faults(path: str) -> Iterator[tuple[int, str | None]]:
+    with _bytes(path) as file:
+        yield from enumerate(map(_line_fault, file), start=1)
 
 
 def _text(path: str, errors: str = "strict") -> IO[str]:
@@ -181,13 +170,10 @@ def _line_fault(line: bytes) -> str | None:
     except (ValueError, RecursionError) as error:
         ending = "" if line.endswith(b"\n") else "; the file ends in the middle of a row"
         return f"not JSON ({error}){ending}"
-    if not isinstance(value, dict) or not any(value.get(name) is not None for name in _FIELDS):
+    if not isinstance(value, dict) or not any(value.get(name) is not None for name in NEEDED):
         return "not a report"
     for name, kind, allowed in ((NUMBER, int, "a whole number"), ("answer", str, "text")):
         given = value.get(name)
         if given is not None and type(given) is not kind:
             return f"{name} is a {type(given).__name__}; expected {allowed}"
     return None
-
-
-_FIELDS = ("survey", "question", "answer", "id", "design", "round")

@@ -20,23 +20,12 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from server_agg.batch.sources import COLUMNS, NUMBER, wanted
+from server_agg.batch.sources import COLUMNS, NEEDED, NUMBER, wanted
 from server_agg.batch.sql_rules import quoted, text_as_number
 from server_agg.errors import BadColumn
 from server_agg.files import APOSTROPHE
 
-WHOLE = {
-    "TINYINT",
-    "SMALLINT",
-    "INTEGER",
-    "BIGINT",
-    "HUGEINT",
-    "UTINYINT",
-    "USMALLINT",
-    "UINTEGER",
-    "UBIGINT",
-    "UHUGEINT",
-}
+WHOLE = {f"{sign}{size}" for sign in ("", "U") for size in ("TINYINT", "SMALLINT", "INTEGER", "BIGINT", "HUGEINT")}
 FLOATS = ("FLOAT", "DOUBLE", "DECIMAL")
 PATTERN = re.compile(r"[*?\[]")
 NONE = {'"NULL"', "NULL"}
@@ -82,18 +71,23 @@ def folder_columns(paths: Sequence[str], types: Mapping[str, str]) -> list[str]:
 
 def typed_scan(relation: str, types: Mapping[str, str], where: str, *, lenient: bool) -> Scan:
     """The rows of a relation whose column types are known."""
-    listed, broken = [], []
+    given, broken = {}, []
     for column in COLUMNS:
         if column not in types:
             raise BadColumn(column, "missing", f"the columns {', '.join(COLUMNS)}", where)
-        expression, fault = _read(column, types[column])
+        given[column], fault = _read(column, types[column])
         if fault and not lenient:
             raise BadColumn(column, f"of type {types[column]}", wanted(column), where)
-        listed.append(f"{expression} AS {column}")
         if fault:
             broken.append(fault)
-    extra = f", ({' OR '.join(broken)}) AS malformed" if broken else ""
-    return Scan(f"SELECT {', '.join(listed)}{extra} FROM {relation} AS source", bool(broken))  # noqa: S608
+    return _scan(given, " OR ".join(broken), relation)
+
+
+def _scan(given: Mapping[str, str], malformed: str, relation: str) -> Scan:
+    """The columns of a row by these expressions over the `source`, and the test of rows that cannot be read, if any."""
+    named = {**given, "malformed": f"({malformed})"} if malformed else given
+    listed = ", ".join(f"{expression} AS {name}" for name, expression in named.items())
+    return Scan(f"SELECT {listed} FROM {relation} AS source", bool(malformed))  # noqa: S608
 
 
 def _read(column: str, kind: str) -> tuple[str, str]:  # noqa: PLR0911 (a table of cases)
@@ -128,13 +122,12 @@ def csv_scan(paths: Sequence[str], header: Sequence[str], *, rejects: str, escap
         for name in ("ticket", "segments"):
             plain = f"regexp_replace({given[name]}, {quoted(APOSTROPHE)}, '\\1', 'g')"
             given[name] = f"CASE WHEN contains({given[name]}, '''') THEN {plain} ELSE {given[name]} END"
-    listed = ", ".join(f"{expression} AS {name}" for name, expression in given.items())
-    return Scan(
-        f"SELECT {listed}, ({round_} IS NOT NULL AND ({number}) IS NULL) AS malformed FROM "  # noqa: S608
+    return _scan(
+        given,
+        f"{round_} IS NOT NULL AND ({number}) IS NULL",
         f"read_csv({path_list(paths)}, columns = {{{columns}}}, auto_detect = false, header = true, delim = ',', "
         f"quote = '\"', escape = '\"', ignore_errors = true, store_rejects = true, "
-        f"rejects_table = {quoted(rejects)}, rejects_scan = {quoted(rejects + '_scans')}, rejects_limit = 0) AS source",
-        malformed=True,
+        f"rejects_table = {quoted(rejects)}, rejects_scan = {quoted(rejects + '_scans')}, rejects_limit = 0)",
     )
 
 
@@ -145,12 +138,7 @@ def jsonl_scan(paths: Sequence[str]) -> Scan:
     text = "source.answer::VARCHAR"
     answer = f"CASE {text} WHEN '\"0\"' THEN '0' WHEN '\"1\"' THEN '1' ELSE source.answer ->> '$' END"  # quicker
     given = {name: f"source.{name}" for name in COLUMNS} | {"round": f"({number})", "answer": answer}
-    listed = ", ".join(f"{expression} AS {name}" for name, expression in given.items())
-    needed = ("survey", "question", "answer", "id", "design", "round")
-    nothing = " AND ".join(f"source.{name} IS NULL" for name in needed)
+    nothing = " AND ".join(f"source.{name} IS NULL" for name in NEEDED)
     broken = f"({nothing}) OR (source.round IS NOT NULL AND ({number}) IS NULL) OR NOT starts_with({text}, '\"')"
-    return Scan(
-        f"SELECT {listed}, coalesce({broken}, false) AS malformed FROM read_json({path_list(paths)}, format = "  # noqa: S608
-        f"'newline_delimited', columns = {{{fields}}}, ignore_errors = true, maximum_object_size = 1048576) AS source",
-        malformed=True,
-    )
+    how = f"'newline_delimited', columns = {{{fields}}}, ignore_errors = true, maximum_object_size = 1048576"
+    return _scan(given, f"coalesce({broken}, false)", f"read_json({path_list(paths)}, format = {how})")

@@ -95,18 +95,6 @@ class Summary:
         """Plain numbers for JSON."""
         return {"rows": self.rows, "accepted": self.accepted, "repeated": self.repeated, "refused": dict(self.refused)}
 
-    def to_json(self) -> str:
-        """One JSON object without floats."""
-        return json.dumps(self.as_dict())
-
-    @classmethod
-    def from_json(cls, text: str) -> Summary:
-        """The summary written by `to_json`."""
-        given = fields("summary", read_json("summary", text), ("rows", "accepted", "repeated", "refused"))
-        if not isinstance(given["refused"], dict):
-            raise ParameterError("refused", given["refused"], "an object of reasons and counts")
-        return cls(**given)
-
 
 @dataclass(frozen=True)
 class BatchResult:
@@ -140,7 +128,10 @@ class BatchResult:
     def from_json(cls, text: str) -> BatchResult:
         """The result written by `to_json`."""
         given = fields("result", read_json("result", text), ("summary", "tallies"))
-        return cls(Tallies.from_json(json.dumps(given["tallies"])), Summary.from_json(json.dumps(given["summary"])))
+        summary = fields("summary", given["summary"], ("rows", "accepted", "repeated", "refused"))
+        if not isinstance(summary["refused"], dict):
+            raise ParameterError("refused", summary["refused"], "an object of reasons and counts")
+        return cls(Tallies.from_json(json.dumps(given["tallies"])), Summary(**summary))
 
 
 class Counts:

@@ -38,7 +38,6 @@ from server_agg.batch.embedded import refuse_collected, rows_of_columns
 from server_agg.batch.object_stores import file_systems
 from server_agg.batch.packed import tally_packed
 from server_agg.batch.sources import files_of
-from server_agg.batch.sql_readers import Scan
 from server_agg.batch.summary import BatchResult, Options, Progress, Summary, reporter
 from server_agg.batch.survey_tables import SurveyTables
 from server_agg.count.tallies import Tallies, refuse_mixed
@@ -144,7 +143,8 @@ def tally_reports(
         flagged = source.project("*, false AS rr_earlier").union(earlier.project("*, true AS rr_earlier"))
         duck = DuckBatch(Relation(flagged), tables, options)
         scan = duck.relation_scan(flagged)
-        return duck.count(*_split(scan)).result()
+        parts = [[replace(scan, sql=f"{scan.sql} WHERE {which} source.rr_earlier")] for which in ("NOT", "")]
+        return duck.count(*parts).result()
     return _tally_frame(source, tables, earlier, options)
 
 
@@ -167,11 +167,6 @@ def surveys_of(given: SurveyLike | Iterable[SurveyLike], trusted: Iterable[Publi
         found[survey.digest] = survey
     refuse_mixed({f"{survey.name!r} ({digest[:12]}…)": survey.pilot for digest, survey in found.items()})
     return tuple(found.values())
-
-
-def _split(scan: Scan) -> tuple[list[Scan], list[Scan]]:
-    new, earlier = (replace(scan, sql=f"{scan.sql} WHERE {which} source.rr_earlier") for which in ("NOT", ""))
-    return [new], [earlier]
 
 
 def _is_paths(source: object) -> bool:
@@ -234,7 +229,9 @@ def _tally_frame(source: Any, tables: SurveyTables, earlier: Any, options: Optio
         before = None if earlier is None else nw.from_native(nw.to_native(earlier, pass_through=True))
     except TypeError:
         raise ParameterError("source", source, ALLOWED) from None
-    refuse_untested(frame)
+    name = backend_of(frame)
+    if name not in TESTED:  # the contract was not run on it
+        raise ParameterError("source", f"a frame of {name}", f"frames of {', '.join(TESTED)}; {HOW}")
     if before is not None and before.implementation != frame.implementation:
         raise ParameterError("earlier", type(earlier).__name__, "a frame of the same library as the source")
     return FrameBatch(frame, tables, options, before).counts().result()
@@ -249,10 +246,3 @@ def backend_of(frame: Any) -> str:
     """
     name = str(frame.implementation)
     return f"{name}/{frame.to_native().get_backend().name}" if name == "ibis" else name
-
-
-def refuse_untested(frame: Any) -> None:
-    """Raise if the contract was not run on the engine of this narwhals frame."""
-    name = backend_of(frame)
-    if name not in TESTED:
-        raise ParameterError("source", f"a frame of {name}", f"frames of {', '.join(TESTED)}; {HOW}")

@@ -270,7 +270,7 @@ def test_the_account_of_rows_is_checked_and_reads_back() -> None:
     result = tally_reports(engines.polars([row(), row(answer="7", id="1" * 32)], Path()), OPEN)
     assert server_agg.BatchResult.from_json(result.to_json()) == result
     assert "q1, round 0: n = 1, ones = 1" in str(result)
-    assert json.loads(result.summary.to_json())["refused"] == {"bad_answer": 1}
+    assert json.loads(result.to_json())["summary"]["refused"] == {"bad_answer": 1}
     with pytest.raises(ParameterError):
         server_agg.BatchResult(result.tallies, Summary(5, 5))
     assert (result + result).summary.rows == 4

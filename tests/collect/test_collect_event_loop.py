@@ -31,7 +31,7 @@ def test_no_body_holds_the_event_loop_longer_than_fifty_ordinary_reports():
 def test_a_list_that_is_parsed_as_a_whole_is_found(monkeypatch):
     """The planted bug: what the collector did before."""
 
-    def whole(self, body, turns):
+    def whole(self, body):
         try:
             return [canonical(item) for item in read_canonical(body, LARGEST)]
         except SurveyRefused as error:

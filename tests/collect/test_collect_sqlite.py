@@ -9,9 +9,9 @@ from functools import partial
 import pytest
 
 from server_agg import open_store
-from server_agg.collect.store.sqlite import APPLICATION, _translated
+from server_agg.collect.store.sqlite import APPLICATION
 from server_agg.errors import StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
-from tests.inside.collect import ReportOutcome, incoming, marked_reports
+from tests.inside.collect import ReportOutcome, SqliteDatabase, incoming, marked_reports
 from tests.inside.collect import sqlite as sqlite_store
 from tests.support.collector_running import TABLES, report
 
@@ -178,21 +178,22 @@ def test_a_database_without_a_file_is_refused(tmp_path, monkeypatch):
         ("", StoreUnavailable, r"cannot be used \(OperationalError\)"),
     ],
 )
-def test_sqlites_errors_are_told_as_ours_without_what_they_were_about(name, kind, words):
+def test_sqlites_errors_are_told_as_ours_without_what_they_were_about(tmp_path, name, kind, words):
     error = sqlite3.OperationalError("a secret")
     if name:
         error.sqlite_errorname = name
-    with pytest.raises(kind, match=words) as caught, _translated():
+    with pytest.raises(kind, match=words) as caught, SqliteDatabase(tmp_path / "a.sqlite3")._translated():
         raise error
     assert type(caught.value) is kind
     assert "secret" not in str(caught.value)
     assert caught.value.__suppress_context__
 
 
-def test_other_errors_of_the_file_and_our_own():
-    with pytest.raises(StoreUnavailable, match="cannot be opened: Permission denied"), _translated():
+def test_other_errors_of_the_file_and_our_own(tmp_path):
+    database = SqliteDatabase(tmp_path / "a.sqlite3")
+    with pytest.raises(StoreUnavailable, match="cannot be opened: Permission denied"), database._translated():
         raise PermissionError(13, "Permission denied", "/a/secret/path")
     ours = StoreFull("as it was")
-    with pytest.raises(StoreFull) as caught, _translated():
+    with pytest.raises(StoreFull) as caught, database._translated():
         raise ours
     assert caught.value is ours

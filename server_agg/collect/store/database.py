@@ -28,14 +28,16 @@ and written in the order of their keys where it cannot (PostgreSQL).
 
 from __future__ import annotations
 
+import threading
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from rrcollect.publish.report import ReportRow
 from server_agg.collect.store.reports import Cell, IncomingReport
+from server_agg.errors import StoreError
 
 COLUMNS = ", ".join(ReportRow._fields)
 PAGE_COLUMNS = (*[name for name in ReportRow._fields if name != "id"], "id")
@@ -103,6 +105,35 @@ class Database(ABC):
     mark = "?"
     page: str  # selects so many rows of a survey, or of all, after an id, as one text: see `Store.pages`
     default_keys: Path  # the folder of epoch keys, if nothing else is said
+    faults: tuple[type[Exception], ...]  # what its library raises, which `trouble` translates
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._writer: Any = None
+        with self._lock, self._translated():
+            with closed_on_failure(self._open()) as connection:
+                self._prepare(connection)
+            self._writer = connection
+
+    @abstractmethod
+    def _open(self) -> Any:
+        """A connection that writes durably."""
+
+    @abstractmethod
+    def _prepare(self, connection: Any) -> None:
+        """Make the tables, or bring them up to date."""
+
+    @staticmethod
+    @abstractmethod
+    def trouble(error: Exception) -> StoreError:
+        """A fault as one of our errors, without the data or the address it was about."""
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except self.faults as error:
+            raise self.trouble(error) from None
 
     @abstractmethod
     def writing(self, *, alone: bool = False) -> AbstractContextManager[Any]:
@@ -150,9 +181,12 @@ class Database(ABC):
         """Copy one committed state to a file, without what is `sealed` unless asked for; the name that the copy has in
         the folder of keys: the database's own (`name`), or one of its own."""
 
-    @abstractmethod
     def close(self) -> None:
         """Give up the connection."""
+        with self._lock, suppress(*self.faults):
+            if self._writer is not None:
+                self._writer.close()
+            self._writer = None
 
     def run(self, cursor: Any, statement: str, values: Sequence[object] = ()) -> Any:
         """Execute a statement written with question marks."""

@@ -18,7 +18,6 @@ import errno
 import os
 import shutil
 import subprocess
-import threading
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -64,13 +63,18 @@ TABLES = ("ids", "reports", "invites", "spent", "counts", *SEALED)
 LOCK_WAIT, MOST_IDLE = "10s", "30s"  # for a lock; between two statements of a take
 MOST_IDLE_ALONE = "10min"  # of a fold or a release, which computes meanwhile
 ALIVE = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}  # seconds, seconds, looks
-DEADLOCK, LOCKED = "40P01", "55P03"
 READERS_PATIENCE = 1.0  # seconds
 OLDER_READERS = (  # sessions whose snapshot began before this transaction number; numbers go round at 2^32
     "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND "
     "backend_xmin IS NOT NULL AND (%s - backend_xmin::text::bigint) & 4294967295 BETWEEN 1 AND 2147483647"
 )
-DISK_FULL = ("53100", "58030")  # disk_full, io_error
+FULL = StoreFull, "the PostgreSQL server is out of space"
+TROUBLES: dict[str | None, tuple[type[StoreError], str]] = {
+    "40P01": (StoreContended, "PostgreSQL ended the transaction for another's sake"),  # deadlock
+    "55P03": (StoreUnavailable, "another session kept a lock for too long"),
+    "53100": FULL,  # disk_full
+    "58030": FULL,  # io_error
+}
 
 
 class PostgresDatabase(Database):
@@ -78,18 +82,14 @@ class PostgresDatabase(Database):
 
     mark = "%s"
     page = PAGE
+    faults = (psycopg.Error,)
 
     def __init__(self, address: str, *, connect_seconds: int = 5) -> None:
         self.address = address
         state = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"  # the user's own, on this machine
         self.default_keys = Path(state) / "rrcollect" / "keys"
         self._connect_seconds = connect_seconds
-        self._lock = threading.Lock()
-        self._writer: psycopg.Connection[Any] | None = None
-        with self._lock, _translated():
-            with closed_on_failure(self._open()) as connection:
-                self._prepare(connection)
-            self._writer = connection
+        super().__init__()
 
     def _open(self) -> psycopg.Connection[Any]:
         with closed_on_failure(self._connected()) as connection:
@@ -136,7 +136,7 @@ class PostgresDatabase(Database):
     @contextmanager
     def writing(self, *, alone: bool = False) -> Iterator[Any]:
         lock = "pg_advisory_xact_lock" if alone else "pg_advisory_xact_lock_shared"
-        with self._lock, _translated():
+        with self._lock, self._translated():
             if self._writer is None or self._writer.closed:
                 self._writer = self._open()
             connection = self._writer
@@ -158,7 +158,7 @@ class PostgresDatabase(Database):
 
     @contextmanager
     def reading(self, *, snapshot: bool = False) -> Iterator[Any]:
-        with _translated(), self._connected() as connection, connection.cursor() as cursor:
+        with self._translated(), self._connected() as connection, connection.cursor() as cursor:
             if snapshot:
                 cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
             yield cursor
@@ -195,7 +195,7 @@ class PostgresDatabase(Database):
         cursor.execute(f"TRUNCATE {', '.join(SEALED)}")
 
     def overwrite(self) -> None:
-        with _translated(), self._connected(autocommit=True) as connection:
+        with self._translated(), self._connected(autocommit=True) as connection:
             _wait_for_readers(connection)
             for table in TABLES:
                 connection.execute(f"VACUUM (FULL) {table}")
@@ -219,11 +219,11 @@ class PostgresDatabase(Database):
             raise StoreUnavailable(f"pg_dump could not read the database (it ended with {done.returncode})")
         return name
 
-    def close(self) -> None:
-        with self._lock, suppress(psycopg.Error):
-            if self._writer is not None:
-                self._writer.close()
-            self._writer = None
+    @staticmethod
+    def trouble(error: Exception) -> StoreError:
+        state = getattr(error, "sqlstate", None)
+        kind, words = TROUBLES.get(state, (StoreUnavailable, "PostgreSQL cannot be used"))
+        return kind(f"{words} ({state or type(error).__name__})")
 
 
 def _wait_for_readers(connection: psycopg.Connection[Any]) -> None:
@@ -236,21 +236,3 @@ def _wait_for_readers(connection: psycopg.Connection[Any]) -> None:
                 "what was deleted is still read by another session; it is overwritten when that ends"
             )
         time.sleep(0.02)
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """psycopg's errors as ours, without the data or the address they were about."""
-    try:
-        yield
-    except StoreError:
-        raise
-    except psycopg.Error as error:
-        if error.sqlstate == DEADLOCK:
-            raise StoreContended(f"PostgreSQL ended the transaction for another's sake ({error.sqlstate})") from None
-        if error.sqlstate == LOCKED:
-            raise StoreUnavailable(f"another session kept a lock for too long ({error.sqlstate})") from None
-        if error.sqlstate in DISK_FULL:
-            raise StoreFull(f"the PostgreSQL server is out of space ({error.sqlstate})") from None
-        kind = error.sqlstate or type(error).__name__
-        raise StoreUnavailable(f"PostgreSQL cannot be used ({kind})") from None

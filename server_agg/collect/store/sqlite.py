@@ -12,7 +12,6 @@ from __future__ import annotations
 import os
 import secrets
 import sqlite3
-import threading
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
@@ -54,20 +53,17 @@ class SqliteDatabase(Database):
     """The database in the file at `path`; only its owner may read it."""
 
     page = PAGE
+    faults = (sqlite3.Error, OSError)
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
         self.default_keys = Path(f"{self.path}.keys")
-        self._lock = threading.Lock()
-        self._writer: sqlite3.Connection | None = None
-        with self._lock, _translated():
+        with self._translated():
             if self.path != ":memory:" and not self.path.startswith("file:"):
                 os.close(os.open(self.path, os.O_CREAT | os.O_RDWR, 0o600))
             self._file = _identity(self.path)
             _refuse_foreign_log(self.path)
-            with closed_on_failure(self._open()) as connection:
-                self._prepare(connection)
-            self._writer = connection
+        super().__init__()
 
     def _open(self) -> sqlite3.Connection:
         opened = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
@@ -97,7 +93,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def writing(self, *, alone: bool = False) -> Iterator[Any]:  # a transaction that writes is always alone
-        with self._lock, _translated():
+        with self._lock, self._translated():
             try:
                 if _identity(self.path) != self._file:  # deleted or replaced under us: what we write would be lost
                     raise StoreUnavailable("the database file was moved or replaced while it was open")
@@ -125,7 +121,7 @@ class SqliteDatabase(Database):
 
     @contextmanager
     def reading(self, *, snapshot: bool = False) -> Iterator[Any]:
-        with _translated():
+        with self._translated():
             address = f"file:{quote(self.path)}?mode=rw"  # never makes a new, empty file
             connection = sqlite3.connect(address, uri=True, timeout=PATIENCE, isolation_level=None)
             try:
@@ -184,7 +180,7 @@ class SqliteDatabase(Database):
         super().delete(cursor, table, where, values)
 
     def overwrite(self) -> None:
-        with self._lock, _translated():
+        with self._lock, self._translated():
             self._writer = self._writer or self._open()
             try:
                 self._writer.execute(f"PRAGMA busy_timeout = {int(READERS_PATIENCE * 1000)}")
@@ -199,28 +195,29 @@ class SqliteDatabase(Database):
         """The copy bears a name of its own; whoever opens it first makes it theirs."""
         name = secrets.token_hex(16)
         try:
-            with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as connection:
-                connection.execute("VACUUM INTO ?", (str(file),))
-            with closing(sqlite3.connect(file, isolation_level=None)) as connection:
-                connection.execute("PRAGMA journal_mode = MEMORY")  # a copy that fails is not used
-                connection.execute("UPDATE epoch SET database = ?, identity = NULL", (name,))
-                if not sealed:
-                    self.empty_intake(connection)
-                    connection.execute("VACUUM")
-        except sqlite3.Error as error:
-            kind = _kind(error)
-            if kind.startswith(OUT_OF_SPACE):
-                raise StoreFull(f"the copy cannot grow ({kind}): free some space on its disk") from None
-            raise StoreUnavailable(f"the database cannot be copied ({kind}): look at the space on both disks") from None
+            with self._translated():
+                with closing(sqlite3.connect(self.path, timeout=30, isolation_level=None)) as connection:
+                    connection.execute("VACUUM INTO ?", (str(file),))
+                with closing(sqlite3.connect(file, isolation_level=None)) as connection:
+                    connection.execute("PRAGMA journal_mode = MEMORY")  # a copy that fails is not used
+                    connection.execute("UPDATE epoch SET database = ?, identity = NULL", (name,))
+                    if not sealed:
+                        self.empty_intake(connection)
+                        connection.execute("VACUUM")
         finally:
             file.with_name(f"{file.name}-journal").unlink(missing_ok=True)
         return name
 
-    def close(self) -> None:
-        with self._lock, suppress(sqlite3.Error):
-            if self._writer is not None:
-                self._writer.close()
-            self._writer = None
+    @staticmethod
+    def trouble(error: Exception) -> StoreError:
+        if isinstance(error, OSError):
+            return StoreUnavailable(f"the database cannot be opened: {error.strerror}")
+        name = getattr(error, "sqlite_errorname", "") or type(error).__name__
+        if name.startswith(OUT_OF_SPACE):
+            return StoreFull(f"the database, or its copy, cannot grow ({name}): free some space on its disk")
+        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+            return WrongSchema(f"the file is damaged or is not a SQLite database ({name})")
+        return StoreUnavailable(f"the database cannot be used ({name})")
 
 
 def _identity(path: str) -> tuple[int, int] | None:
@@ -237,25 +234,3 @@ def _refuse_foreign_log(path: str) -> None:
         with open(path, "rb") as file:
             if file.read(19)[18:] == b"\x01":
                 raise WrongSchema(f"{path}-wal is the log of another file: remove it and {path}-shm")
-
-
-def _kind(error: sqlite3.Error) -> str:
-    return getattr(error, "sqlite_errorname", "") or type(error).__name__
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    """SQLite's errors as ours, without the data they were about."""
-    try:
-        yield
-    except StoreError:
-        raise
-    except sqlite3.Error as error:
-        name = _kind(error)
-        if name.startswith(OUT_OF_SPACE):
-            raise StoreFull(f"the database cannot grow ({name}): free some space on its disk") from None
-        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-            raise WrongSchema(f"the file is damaged or is not a SQLite database ({name})") from None
-        raise StoreUnavailable(f"the database cannot be used ({name})") from None
-    except OSError as error:
-        raise StoreUnavailable(f"the database cannot be opened: {error.strerror}") from None
