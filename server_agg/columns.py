@@ -28,7 +28,7 @@ from typing import Any, NamedTuple
 from rrcollect.errors import ParameterError, RRCollectError
 from rrcollect.lazy import extra
 from server_agg.answer_words import is_null
-from server_agg.errors import BadColumn, SourceUnavailable, UnreadableRow
+from server_agg.errors import BadColumn, DataUnavailable, UnreadableReports
 
 READSTAT = {".dta": "read_dta", ".sav": "read_sav", ".zsav": "read_sav", ".por": "read_por"}
 TEXTS = (".csv", ".tsv", ".jsonl")
@@ -166,7 +166,7 @@ def _check_file(path: Path) -> None:
         raise ParameterError("data", str(path), f"a file that ends in {', '.join(ENDINGS)} {OTHER_FILES}")
     if not path.is_file():
         why = "is a folder; name a file, not a folder" if path.is_dir() else "is not there; check the name and folder"
-        raise SourceUnavailable(f"{path} {why}")
+        raise DataUnavailable(f"{path} {why}")
 
 
 class _readable:  # noqa: N801  a context, called like a function
@@ -183,14 +183,14 @@ class _readable:  # noqa: N801  a context, called like a function
         if isinstance(error, UnicodeError):
             name, other = self.encoding.removesuffix("-sig"), "cp1252" if self.encoding.startswith("utf-8") else "utf-8"
             why = f"not text in {name}; say what it is in, e.g. encoding='{other}', or save it as UTF-8"
-            raise UnreadableRow(path, None, why, skippable=False) from None
+            raise UnreadableReports(path, None, why, skippable=False) from None
         if isinstance(error, csv.Error):
-            raise UnreadableRow(path, None, f"not a table: {error}", skippable=False) from None
+            raise UnreadableReports(path, None, f"not a table: {error}", skippable=False) from None
         if isinstance(error, EOFError | zlib.error | gzip.BadGzipFile):
-            raise SourceUnavailable(f"{path}: the file is cut off, damaged or not packed by gzip") from None
+            raise DataUnavailable(f"{path}: the file is cut off, damaged or not packed by gzip") from None
         told = isinstance(error, OSError) and error.errno is None and not isinstance(error, RRCollectError)
         if told or type(error).__module__.partition(".")[0] in ("pyarrow", "pyreadstat"):
-            raise SourceUnavailable(f"{path}: not a {ending} file, cut off or damaged: {error}") from None
+            raise DataUnavailable(f"{path}: not a {ending} file, cut off or damaged: {error}") from None
 
 
 def _known(encoding: str) -> str:
@@ -262,7 +262,7 @@ def _csv_rows(
             continue  # a blank line
         if len(row) != len(head):
             why = f"{len(row)} cells under a head of {len(head)}"
-            raise UnreadableRow(str(path), reader.line_num, why, skippable=False)
+            raise UnreadableReports(str(path), reader.line_num, why, skippable=False)
         yield reader.line_num, tuple(row[place] for place in places)
 
 
@@ -273,8 +273,8 @@ def _json_rows(path: Path, file: io.TextIOWrapper, head: list[str], wanted: list
         try:
             found = json.loads(line)
         except ValueError as error:
-            raise UnreadableRow(str(path), number, f"not JSON: {error}", skippable=False) from None
+            raise UnreadableReports(str(path), number, f"not JSON: {error}", skippable=False) from None
         if not isinstance(found, dict):
-            raise UnreadableRow(str(path), number, "not a JSON object", skippable=False)
+            raise UnreadableReports(str(path), number, "not a JSON object", skippable=False)
         head.extend(name for name in found if name not in head)
         yield number, tuple(found.get(name) for name in wanted)

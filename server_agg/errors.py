@@ -1,4 +1,4 @@
-"""What can be wrong with counted answers; every error is an `RRCollectError` and says who can mend it.
+"""What can be wrong with counted answers; every error is an `RRCollectError` and says who can fix it.
 
 Numbers and words out of range are `ParameterError`s, as everywhere in the project; a design that tells nothing
 (c = 0) is refused by `Design` itself with `UninformativeDesign`.  A single bad report of a batch is not an error: it is
@@ -26,11 +26,6 @@ class TooFewAnswers(RRCollectError, ValueError):
         self.least = least
 
 
-class MixedAnswers(RRCollectError, ValueError):
-    """Answers that do not belong together were to be counted together: by different designs (`estimate` takes a list of
-    their tallies), to several questions, or of several rounds."""
-
-
 class EmptySelection(RRCollectError, LookupError):
     """Nothing was counted under what was asked for."""
 
@@ -45,32 +40,9 @@ class UnclearAnswer(RRCollectError, ValueError):
         self.allowed = allowed
 
 
-class SourceUnavailable(RRCollectError, OSError):
-    """No file matches, a folder holds no reports, a database does not answer."""
-
-
-class RowsNotKept(SourceUnavailable):
-    """A collector's database without the rows of all reports that it counted: a tally of it would be of some."""
-
-    def __init__(self, kept: int, counted: int) -> None:
-        super().__init__(
-            f"this collector's database has rows of {kept} of the {counted} reports that were counted; `rrcollect "
-            "store export --out counts.json` writes the counts, exact and ready for `rrcollect estimate` (rows are "
-            "kept by a collector that runs with --keep-rows from its first report)"
-        )
-        self.kept = kept
-        self.counted = counted
-
-
-class RefusedNotWritten(RRCollectError, OSError):
-    """The file for the refused rows cannot be written."""
-
-    blame = Blame.DEVICE
-
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{path} cannot be written: {why}")
-        self.path = path
-        self.why = why
+class DataUnavailable(RRCollectError, OSError):
+    """Data cannot be read or written: no file matches, a folder holds no reports, a database does not answer or has not
+    the rows of all reports that it counted, a file for the refused rows cannot be made."""
 
 
 class BadColumn(RRCollectError, ValueError):
@@ -84,8 +56,9 @@ class BadColumn(RRCollectError, ValueError):
         self.where = where
 
 
-class UnreadableRow(RRCollectError, ValueError):
-    """A line or row is not a report at all: cut off in the middle, broken, or with a value of the wrong type.
+class UnreadableReports(RRCollectError, ValueError):
+    """A line or row is not a report at all: cut off in the middle, broken, or with a value of the wrong type; or a file
+    of reports is cut off, damaged, or not what its header says.
 
     `skippable`: whether `lenient` would pass over it; a file of which nothing can be read stops the batch either way.
     """
@@ -98,19 +71,6 @@ class UnreadableRow(RRCollectError, ValueError):
         super().__init__(f"{place}: {why}{advice}")
         self.where = where
         self.line = line
-        self.why = why
-        self.skippable = skippable
-
-
-class PackedFileError(RRCollectError, ValueError):
-    """A packed file is cut off, damaged, or not what its header says."""
-
-    blame = Blame.REPORTER
-
-    def __init__(self, path: str, why: str) -> None:
-        super().__init__(f"{shown(path)}: {why}")
-        self.path = path
-        self.why = why
 
 
 class SingleCluster(RRCollectError, ValueError):
@@ -143,10 +103,6 @@ class Separation(RRCollectError, ValueError):
     """
 
 
-class Collinear(RRCollectError, ValueError):
-    """A covariate is a linear combination of the others, so their coefficients cannot be told apart."""
-
-
 class NoInformation(RRCollectError, ValueError):
     """The answers carry (next to) no information about what was asked, whatever they say."""
 
@@ -156,7 +112,8 @@ class NotConverged(RRCollectError, ArithmeticError):
 
 
 class NotIdentified(RRCollectError, ValueError):
-    """Different values of the parameters give the same law of the answers; no number of answers tells them apart."""
+    """Different values of the parameters give the same law of the answers: no number of answers tells them apart.  A
+    covariate that is a linear combination of the others does this, too."""
 
 
 class Refusal(RRCollectError):
@@ -209,12 +166,9 @@ class TooManyBodies(StoreError):
     """The bodies that are under way hold more bytes than they may in sum."""
 
 
-class UnsafeDurability(StoreError):
-    """The database would acknowledge what a power cut can take back; the collector does not start on it."""
-
-
-class WrongSchema(StoreError):
-    """The database is not a collector's."""
+class UnfitDatabase(StoreError):
+    """A collector does not start on this database: it is another program's, it is damaged, or it would acknowledge what
+    a power cut can take back."""
 
 
 class EpochKeyMissing(StoreError):

@@ -14,7 +14,7 @@ import pytest
 
 from rrcollect import Design, ParameterError, classic
 from server_agg import Tally, analyse, compare, estimate
-from server_agg.errors import BadColumn, SourceUnavailable, TooFewAnswers, UnclearAnswer, UnreadableRow
+from server_agg.errors import BadColumn, DataUnavailable, TooFewAnswers, UnclearAnswer, UnreadableReports
 
 DIE = classic.forced_response(yes="1/6", no="1/6")
 COUNTS = {("north", 1): 48, ("north", 0): 72, ("south", 1): 41, ("south", 0): 99, ("north", None): 2, (None, 1): 33}
@@ -194,7 +194,7 @@ def test_what_cannot_be_analysed_is_refused(tmp_path):
     bad(TooFewAnswers, r"'told' \(9 rows without an answer\) holds 0", data={"told": [None] * 9})
     bad(UnclearAnswer, "no row says oui: if that is so, give no=", data={"told": ["ja"] * 9}, yes="oui")
     bad(ParameterError, "that Python knows", data=tmp_path / "none.csv", encoding="klingon")
-    bad(SourceUnavailable, "is not there", data=tmp_path / "none.csv")
+    bad(DataUnavailable, "is not there", data=tmp_path / "none.csv")
     bad(ParameterError, r"ends in \.csv", data="raw.xlsx")
     for name, content, why in (
         ("a.csv", b"told,told\n1,0\n", "named twice"),
@@ -210,7 +210,7 @@ def test_what_cannot_be_analysed_is_refused(tmp_path):
     ):
         path = tmp_path / name
         path.write_bytes(content)
-        bad((UnreadableRow, BadColumn, SourceUnavailable), why, data=path)
+        bad((UnreadableReports, BadColumn, DataUnavailable), why, data=path)
 
 
 @pytest.mark.parametrize("encoding", ["utf-8", "cp1252", "utf-16"])

@@ -5,7 +5,7 @@ Rules
 2. One transaction reads it, so what is counted is one moment's state however many reports arrive meanwhile.
 3. Rows are streamed to a temporary CSV file as the server sends them: neither side holds them in memory.
 4. A collector's database that has not the rows of all reports that it counted, or none at all, is refused
-   (`RowsNotKept`): its counts are exact, and its rows would be some.  Of closed surveys rows are not expected.
+   (`DataUnavailable`): its counts are exact, and its rows would be some.  Of closed surveys rows are not expected.
 5. A URL may hold a password: no error shows it.
 """
 
@@ -21,7 +21,7 @@ from urllib.parse import unquote
 
 from rrcollect.lazy import extra
 from server_agg.batch.sources import COLUMNS
-from server_agg.errors import RowsNotKept, SourceUnavailable
+from server_agg.errors import DataUnavailable
 
 POSTGRES = ("postgresql://", "postgres://")
 SQLITE = "sqlite:///"
@@ -55,7 +55,11 @@ def _check_rows(execute: Callable[[str], Any], has_counts: str) -> None:
         return
     kept, counted = map(int, execute(COUNTED).fetchone())
     if not kept or kept < counted:
-        raise RowsNotKept(kept, counted)
+        raise DataUnavailable(
+            f"this collector's database has rows of {kept} of the {counted} reports that were counted; `rrcollect "
+            "store export --out counts.json` writes the counts, exact and ready for `rrcollect estimate` (rows are "
+            "kept by a collector that runs with --keep-rows from its first report)"
+        )
 
 
 def _copy_postgres(url: str, path: Path) -> None:
@@ -70,13 +74,13 @@ def _copy_postgres(url: str, path: Path) -> None:
                     file.write(piece)
     except psycopg.Error as error:
         reason = error.diag.message_primary or type(error).__name__
-        raise SourceUnavailable(f"the PostgreSQL table of reports cannot be read: {reason}") from None
+        raise DataUnavailable(f"the PostgreSQL table of reports cannot be read: {reason}") from None
 
 
 def _copy_sqlite(name: str, path: Path) -> None:
     file = Path("/" + name) if not Path(name).is_file() and Path("/" + name).is_file() else Path(name)
     if not file.is_file():
-        raise SourceUnavailable(f"there is no SQLite database {name!r}")
+        raise DataUnavailable(f"there is no SQLite database {name!r}")
     try:
         with (
             closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection,
@@ -90,4 +94,4 @@ def _copy_sqlite(name: str, path: Path) -> None:
             while chunk := rows.fetchmany(ROWS_PER_READ):
                 writer.writerows(chunk)
     except sqlite3.Error as error:
-        raise SourceUnavailable(f"the SQLite table of reports cannot be read: {error}") from None
+        raise DataUnavailable(f"the SQLite table of reports cannot be read: {error}") from None

@@ -35,7 +35,7 @@ from server_agg.batch.sql_rules import Query, quoted
 from server_agg.batch.summary import Counts, Options, watched
 from server_agg.batch.survey_tables import SurveyTables
 from server_agg.count.tally import fixed_ones
-from server_agg.errors import RefusedNotWritten, SourceUnavailable, UnreadableRow
+from server_agg.errors import DataUnavailable, UnreadableReports
 
 if TYPE_CHECKING:
     import duckdb
@@ -65,7 +65,7 @@ def connected(options: Options) -> Iterator[duckdb.DuckDBPyConnection]:
             with connection:
                 yield connection
         except duckdb.OutOfMemoryException as error:  # also where it is too little to begin with
-            raise SourceUnavailable(f"the batch needs more memory or disk: {_first_line(error)}") from None
+            raise DataUnavailable(f"the batch needs more memory or disk: {_first_line(error)}") from None
 
 
 class Relation:
@@ -129,7 +129,7 @@ class DuckBatch:
                     self._types(f"read_parquet({path_list([path])})")
                 except Exception as fault:
                     why = f"not a readable Parquet file ({_first_line(fault)})"
-                    raise UnreadableRow(path, None, why, skippable=False) from None
+                    raise UnreadableReports(path, None, why, skippable=False) from None
             raise error
         return found
 
@@ -199,7 +199,7 @@ class DuckBatch:
         try:
             write_rows(path, (*COLUMNS, "reason"), self._streamed(rows))
         except OSError as error:
-            raise RefusedNotWritten(path, error.strerror or type(error).__name__) from None
+            raise _not_written(path, error.strerror or type(error).__name__) from None
 
     def _streamed(self, sql: str) -> Iterator[tuple[Any, ...]]:
         import duckdb
@@ -257,10 +257,10 @@ class DuckBatch:
                 rows: list[tuple[Any, ...]] = [] if found is None else found.fetchall()
                 return rows
         except duckdb.OutOfMemoryException as error:
-            raise SourceUnavailable(f"the batch needs more memory or disk: {_first_line(error)}") from None
+            raise DataUnavailable(f"the batch needs more memory or disk: {_first_line(error)}") from None
         except duckdb.Error as error:
             if to is not None and isinstance(error, duckdb.IOException) and Path(to).name in str(error):
-                raise RefusedNotWritten(to, _first_line(error)) from None
+                raise _not_written(to, _first_line(error)) from None
             raise self._fault(error) from None
 
     def _rejected(self) -> int:
@@ -276,8 +276,12 @@ class DuckBatch:
             if fault.line is not None:
                 return fault
         if error is not None:
-            return UnreadableRow("the source", None, _first_line(error), skippable=not self.options.lenient)
-        return UnreadableRow("the source", None, "a row is cut off, broken, or has a value of the wrong type")
+            return UnreadableReports("the source", None, _first_line(error), skippable=not self.options.lenient)
+        return UnreadableReports("the source", None, "a row is cut off, broken, or has a value of the wrong type")
+
+
+def _not_written(path: str, why: str) -> DataUnavailable:
+    return DataUnavailable(f"{path} cannot be written: {why}; name another file for the refused rows")
 
 
 def _first_line(error: Exception) -> str:

@@ -24,7 +24,7 @@ from rrcollect.publish.document import CARRIED
 from rrcollect.publish.report import LARGEST_REPORT, ReportRow
 from rrcollect.publish.survey import Survey
 from server_agg.columns import count_rows
-from server_agg.errors import UnreadableRow
+from server_agg.errors import UnreadableReports
 
 MALFORMED = ReportRow(*(None,) * 8)._replace(round="not a report")  # type: ignore[arg-type]  # which the batch calls so
 OBJECTS, NUMBER = ("design", "segments"), "round"
@@ -69,7 +69,7 @@ def _rows(data: Any, column: str, encoding: str, *, lenient: bool) -> Iterator[R
             row = _row(line)
             if row is None:
                 if not lenient:
-                    raise UnreadableRow(found.where(cell), None, f"column {column!r} holds what is not a report")
+                    raise UnreadableReports(found.where(cell), None, f"column {column!r} holds what is not a report")
                 row = MALFORMED
             yield from [row] * times
 

@@ -22,7 +22,7 @@ from server_agg.batch.sources import COLUMNS, NUMBER, wanted
 from server_agg.batch.summary import NUMBER_OF, Counts, Line, Options
 from server_agg.batch.survey_tables import NARROW, SurveyTables
 from server_agg.count.tally import fixed_ones
-from server_agg.errors import BadColumn, UnreadableRow
+from server_agg.errors import BadColumn, UnreadableReports
 
 Frame = Any  # a narwhals DataFrame or LazyFrame: they share the methods used here
 MISSING = -1
@@ -198,7 +198,7 @@ def _mixed(frame: Frame, column: str) -> None:
     for position, value in enumerate(values):
         if value is not None and value == value and not isinstance(value, kind):  # noqa: PLR0124 (NaN)
             why = f"column {column!r} mixes types: {type(value).__name__} where {kind.__name__} is wanted"
-            raise UnreadableRow("the frame", position + 1, why)
+            raise UnreadableReports("the frame", position + 1, why)
 
 
 def _known(tables: SurveyTables) -> Any:

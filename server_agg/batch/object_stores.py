@@ -17,7 +17,7 @@ from typing import IO, Any
 
 from rrcollect.errors import ParameterError
 from rrcollect.lazy import extra
-from server_agg.errors import SourceUnavailable
+from server_agg.errors import DataUnavailable
 
 STORES = {"s3": "s3fs", "gs": "gcsfs", "az": "adlfs", "memory": "fsspec"}
 """The protocols, and the package that fsspec takes for each."""
@@ -40,7 +40,7 @@ def _file_system(url: str) -> Any:
     try:
         return extra("fsspec", "stores").filesystem(protocol)
     except ImportError:
-        raise SourceUnavailable(f"{protocol}:// needs a package: pip install {STORES[protocol]}") from None
+        raise DataUnavailable(f"{protocol}:// needs a package: pip install {STORES[protocol]}") from None
 
 
 def file_systems(names: Iterable[str]) -> list[Any]:
@@ -69,7 +69,7 @@ def urls_of(url: str) -> tuple[list[str], bool]:
         return [one for path in found for one in urls_of(_address(protocol, path))[0]], False
     except Exception as error:  # each store has errors of its own
         reason = str(error).strip().partition("\n")[0] or type(error).__name__
-        raise SourceUnavailable(f"{url} cannot be read: {type(error).__name__}: {reason}") from None
+        raise DataUnavailable(f"{url} cannot be read: {type(error).__name__}: {reason}") from None
 
 
 def _address(protocol: str, path: str) -> str:

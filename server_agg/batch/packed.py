@@ -33,7 +33,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rrcollect.design.parameters import whole_number
-from rrcollect.errors import ParameterError, RRCollectError
+from rrcollect.errors import ParameterError, RRCollectError, shown
 from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
 from rrcollect.publish.keys import PublicKey
@@ -42,7 +42,7 @@ from rrcollect.publish.survey import Publication, Survey
 from server_agg.batch.summary import BatchResult, Summary
 from server_agg.count.tallies import Tallies, TallyKey, refuse_mixed
 from server_agg.count.tally import Tally, count_ones
-from server_agg.errors import PackedFileError
+from server_agg.errors import UnreadableReports
 from server_agg.files import new_file
 
 if TYPE_CHECKING:
@@ -81,7 +81,7 @@ class PackedAnswers:
         try:
             payload = base64.b64decode(read_canonical(self.envelope, LARGEST_ENVELOPE)["payload"], validate=True)
         except (RRCollectError, ValueError, KeyError, TypeError) as error:
-            raise PackedFileError(self.path, f"its envelope is not one ({error})") from None
+            raise _unreadable(self.path, f"its envelope is not one ({error})") from None
         return hashlib.sha256(payload).hexdigest()
 
     @property
@@ -151,6 +151,10 @@ def write_packed(
     return str(header["id"])
 
 
+def _unreadable(path: str, why: str) -> UnreadableReports:
+    return UnreadableReports(shown(path), None, why, skippable=False)
+
+
 def _unused(n: int, bitorder: str) -> int:
     return 255 & ~((1 << n % 8) - 1) if bitorder == "little" else (255 >> n % 8)
 
@@ -161,7 +165,7 @@ def read_packed(path: str | os.PathLike[str], *, check: bool = True) -> PackedAn
     >>> read_packed("no-such-file.rrbits")
     Traceback (most recent call last):
     ...
-    server_agg.errors.PackedFileError: 'no-such-file.rrbits': cannot be read (No such file or directory)
+    server_agg.errors.UnreadableReports: 'no-such-file.rrbits': cannot be read (No such file or directory)
     """
     name = os.fspath(path)
     try:
@@ -169,26 +173,26 @@ def read_packed(path: str | os.PathLike[str], *, check: bool = True) -> PackedAn
             line = file.readline(LARGEST_HEADER)
             size = os.fstat(file.fileno()).st_size
     except OSError as error:
-        raise PackedFileError(name, f"cannot be read ({error.strerror})") from None
+        raise _unreadable(name, f"cannot be read ({error.strerror})") from None
     if not line.endswith(b"\n") or len(line) % ALIGNED:
-        raise PackedFileError(name, "it has no whole header line; it is cut off or not a packed file")
+        raise _unreadable(name, "it has no whole header line; it is cut off or not a packed file")
     try:
         header = read_canonical(line.rstrip(b" \n"), LARGEST_HEADER)
     except RRCollectError as error:
-        raise PackedFileError(name, f"its header is not readable: {error}") from None
+        raise _unreadable(name, f"its header is not readable: {error}") from None
     _check_header(name, header)
     n = header["answers"]
     if size - len(line) != -(-n // 8):
-        raise PackedFileError(name, f"{size - len(line)} bytes of bits; {-(-n // 8)} are announced: cut off or damaged")
+        raise _unreadable(name, f"{size - len(line)} bytes of bits; {-(-n // 8)} are announced: cut off or damaged")
     bits: NDArray[np.uint8] = np.memmap(name, np.uint8, "r", len(line)) if n else np.zeros(0, np.uint8)
     if n % 8 and int(bits[-1]) & _unused(n, header["bitorder"]):
-        raise PackedFileError(name, "bits are set beyond the last answer")
+        raise _unreadable(name, "bits are set beyond the last answer")
     if check:
         digest = hashlib.sha256()
         for start in range(0, bits.size, PIECE):
             digest.update(bits[start : start + PIECE].data)
         if digest.hexdigest() != header["sha256"]:
-            raise PackedFileError(name, "the bits do not fit their digest: damaged")
+            raise _unreadable(name, "the bits do not fit their digest: damaged")
     header["envelope"] = base64.b64decode(header["envelope"])
     del header["format"]
     return PackedAnswers(path=name, bits=bits, **header)
@@ -196,22 +200,22 @@ def read_packed(path: str | os.PathLike[str], *, check: bool = True) -> PackedAn
 
 def _check_header(name: str, header: object) -> None:
     if not isinstance(header, dict) or header.get("format") != FORMAT or set(header) != _FIELDS:
-        raise PackedFileError(name, f"its header must have the fields {sorted(_FIELDS)} and the format {FORMAT!r}")
+        raise _unreadable(name, f"its header must have the fields {sorted(_FIELDS)} and the format {FORMAT!r}")
     for key, kind in (("answers", int), ("round", int), ("segments", dict), ("question", str), ("envelope", str)):
         if type(header[key]) is not kind:
-            raise PackedFileError(name, f"{key} must be a {kind.__name__}")
+            raise _unreadable(name, f"{key} must be a {kind.__name__}")
     for key, length in (("id", 32), ("sha256", 64)):
         value = header[key]
         if not isinstance(value, str) or len(value) != length or set(value) - set("0123456789abcdef"):
-            raise PackedFileError(name, f"{key} must be {length} hexadecimal digits")
+            raise _unreadable(name, f"{key} must be {length} hexadecimal digits")
     if header["answers"] < 0 or header["round"] < 0 or header["bitorder"] not in ("little", "big"):
-        raise PackedFileError(name, "answers and round must not be negative, bitorder 'little' or 'big'")
+        raise _unreadable(name, "answers and round must not be negative, bitorder 'little' or 'big'")
     if not all(isinstance(value, str) for value in header["segments"].values()):
-        raise PackedFileError(name, "segments must map names to values, both strings")
+        raise _unreadable(name, "segments must map names to values, both strings")
     try:
         base64.b64decode(header["envelope"], validate=True)
     except ValueError:
-        raise PackedFileError(name, "envelope must be base64") from None
+        raise _unreadable(name, "envelope must be base64") from None
 
 
 # ---- in a batch -----------------------------------------------------------------------------------------------------
@@ -263,7 +267,7 @@ def _judged(
     survey = next((survey for survey in surveys if survey.digest == digest), None)
     design = next((one.design for one in (survey.questions if survey else ()) if one.id == question), None)
     if design is not None and design.width > 1:
-        raise PackedFileError(packed.path, f"question {question!r} is a choice: {ONE_BIT}")
+        raise _unreadable(packed.path, f"question {question!r} is a choice: {ONE_BIT}")
     contents = {_content(one) for one in same_id} | {before[packed.id] for _ in [0] if packed.id in before}
     segments = canonical(dict(packed.segments)).decode()
     # the row that every answer of the file would be; its design is the envelope's own

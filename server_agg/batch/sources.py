@@ -30,7 +30,7 @@ from rrcollect.errors import ParameterError, shown
 from rrcollect.publish.report import ReportRow
 from server_agg.batch.object_stores import is_url, opened, urls_of
 from server_agg.columns import check_columns
-from server_agg.errors import SourceUnavailable, UnreadableRow
+from server_agg.errors import DataUnavailable, UnreadableReports
 
 COLUMNS = ReportRow._fields
 NUMBER = "round"  # the one column that is not text
@@ -68,9 +68,9 @@ def files_of(source: PathLike | Iterable[PathLike]) -> dict[str, list[str]]:
             raise ParameterError("source", part, "paths as text")
         paths, folder = _named(name)
         if not paths and not folder and not glob.has_magic(name):
-            raise SourceUnavailable(f"there is no file {name!r}; check the name and its folder")
+            raise DataUnavailable(f"there is no file {name!r}; check the name and its folder")
         if not paths:
-            raise SourceUnavailable(f"{name!r} names no file of reports; allowed endings: {', '.join(KINDS)}")
+            raise DataUnavailable(f"{name!r} names no file of reports; allowed endings: {', '.join(KINDS)}")
         for path in paths:
             kind = kind_of(path)
             if kind is None:
@@ -111,23 +111,23 @@ def csv_header(path: str) -> tuple[str, ...]:
         try:
             names = next(csv.reader(file), [])
         except (csv.Error, OSError, EOFError) as error:
-            raise UnreadableRow(path, 1, f"the header is not readable ({error})") from None
+            raise UnreadableReports(path, 1, f"the header is not readable ({error})") from None
     names = [name.removeprefix("\ufeff") for name in names]
     check_columns(names, COLUMNS, path)
     return tuple(names)
 
 
-def first_fault(path: str) -> UnreadableRow:
+def first_fault(path: str) -> UnreadableReports:
     """Where a file that was found malformed is so; read row by row, on the way to an error only."""
     in_csv = kind_of(path) == "csv"
     number = int(in_csv)  # the heading can be read
     try:
         for number, fault in _csv_faults(path) if in_csv else _json_faults(path):
             if fault:
-                return UnreadableRow(path, number, fault)
+                return UnreadableReports(path, number, fault)
     except (OSError, EOFError, UnicodeDecodeError, csv.Error) as error:
-        return UnreadableRow(path, number + 1, f"the file is cut off or damaged ({error})")
-    return UnreadableRow(path, None, "a row is not readable")
+        return UnreadableReports(path, number + 1, f"the file is cut off or damaged ({error})")
+    return UnreadableReports(path, None, "a row is not readable")
 
 
 def _csv_faults(path: str) -> Iterator[tuple[int, str | None]]:

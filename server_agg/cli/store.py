@@ -111,13 +111,13 @@ def _settings(options: Namespace) -> CollectorSettings:
 @contextmanager
 def _opened(options: Namespace, settings: CollectorSettings | None = None) -> Iterator[Store]:
     from server_agg.collect.store.store import open_store
-    from server_agg.errors import SourceUnavailable
+    from server_agg.errors import DataUnavailable
 
     settings = settings or _settings(options)
     where = settings.store.get_secret_value()
     if "://" not in where and not Path(where).exists():
         named = "where RRCOLLECT_STORE or its file says" if options.store is None else options.store
-        raise SourceUnavailable(f"there is no database {named}; check the name and its folder")
+        raise DataUnavailable(f"there is no database {named}; check the name and its folder")
     with open_store(where, keys=settings.epoch_keys) as store:
         yield store
 

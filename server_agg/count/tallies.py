@@ -25,7 +25,7 @@ from rrcollect.design.mechanism import Mechanism, checked_design
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally, counts_of, counts_of_texts, design_of, fields, read_json
-from server_agg.errors import EmptySelection, MixedAnswers
+from server_agg.errors import EmptySelection
 
 if TYPE_CHECKING:
     from rrcollect.publish.survey import Survey
@@ -214,9 +214,9 @@ class Tallies(Mapping[TallyKey, Tally]):
             values = {getattr(key, field) for key in self}
             if len(values) > 1 and field not in names:
                 listed = ", ".join(map(str, sorted(values)))
-                raise MixedAnswers(
-                    f"answers of {len(values)} {field}s ({listed}) would be counted together; "
-                    f"select one with where({field}=…), or group by {field!r}"
+                mixed = f"{len(values)} {field}s ({listed})"
+                raise ParameterError(
+                    "tallies", mixed, f"one {field}: where({field}=…) selects one, by({field!r}) groups"
                 )
 
     def by(self, *names: str) -> dict[tuple[Any, ...], tuple[Tally, ...]]:

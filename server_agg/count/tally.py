@@ -29,7 +29,6 @@ from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.canonical import read
-from server_agg.errors import MixedAnswers
 
 if TYPE_CHECKING:
     import numpy as np
@@ -121,9 +120,9 @@ class Tally:
         if not isinstance(other, Tally):
             return NotImplemented
         if self.design != other.design or self.mechanism != other.mechanism:
-            raise MixedAnswers(
-                f"answers drawn with {self.design!r} and with {other.design!r} cannot be counted together; "
-                "expected equal designs; estimate([...]) takes both"
+            designs = f"{self.design!r} and {other.design!r}"
+            raise ParameterError(
+                "designs", designs, "equal ones, to count answers together; estimate([...]) takes both"
             )
         counts = [a + b for a, b in zip(self.counts, other.counts, strict=True)]
         return Tally(self.design, self.n + other.n, counts, self.mechanism)

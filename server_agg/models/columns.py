@@ -14,7 +14,7 @@ import numpy as np
 
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.errors import Collinear
+from server_agg.errors import NotIdentified
 from server_agg.sampling.values import distinct_designs
 
 if TYPE_CHECKING:
@@ -107,4 +107,6 @@ def named_covariates(
 def checked_rank(z: Floats, columns: Sequence[str]) -> None:
     """Refuses covariates that are combinations of others."""
     if np.linalg.matrix_rank(z / np.maximum(np.abs(z).max(axis=0), 1e-300)) < z.shape[1]:
-        raise Collinear(f"the covariates {', '.join(columns)} and the intercept are linearly dependent; leave one out")
+        raise NotIdentified(
+            f"the covariates {', '.join(columns)} and the intercept are linearly dependent; leave one out"
+        )

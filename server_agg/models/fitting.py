@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rrcollect.errors import ParameterError
-from server_agg.errors import Collinear, NoInformation, NotConverged, Separation
+from server_agg.errors import NoInformation, NotConverged, NotIdentified, Separation
 from server_agg.models.outcome import Outcome
 
 if TYPE_CHECKING:
@@ -62,12 +62,12 @@ def orthonormal(model: Outcome, names: Sequence[str]) -> tuple[Outcome, Floats]:
     norms = np.sqrt((triangle**2).sum(axis=0))
     for name, norm in zip(names, norms, strict=True):
         if norm == 0:
-            raise Collinear(f"covariate {name!r} is 0 in every record (with a weight); leave it out")
+            raise NotIdentified(f"covariate {name!r} is 0 in every record (with a weight); leave it out")
     _, spread, directions = np.linalg.svd(triangle / norms)
     if len(spread) < model.size or spread[-1] < COLLINEAR * spread[0]:
         share = np.abs(directions[-1])
         involved = [name for name, x in zip(names, share, strict=True) if x > 1e-3 * share.max()]
-        raise Collinear(
+        raise NotIdentified(
             f"the covariates {', '.join(involved)} are linearly dependent: one is a combination of the others, so "
             "their coefficients cannot be told apart; leave one of them out"
         )

@@ -10,7 +10,7 @@ Rules
 2. `repeats` say that a record stands for a whole number of equal ones (counts of a table), `weights` that it stands for
    people who were not asked; with the second the covariance is the sandwich.  With `clusters` or `strata` it is that of
    the survey (see `inference`), and bars and tests have its degrees of freedom, clusters − strata.
-3. There is no fit without a maximum: `Separation`, `Collinear` and `NoInformation` say why there is none.
+3. There is no fit without a maximum: `Separation`, `NotIdentified` and `NoInformation` say why there is none.
 4. A fit keeps its records, so every question can be asked later.
 5. AIC = 2k − 2ℓ and BIC = k·ln n − 2ℓ are those of the randomised answers, n counting repeats; with weights there is
    none: ℓ is not a likelihood then.  LL-Null is the maximum of the likelihood with an intercept alone.

@@ -12,7 +12,7 @@ import pytest
 
 from server_agg import tally_reports
 from server_agg.batch.sql_rules import Query
-from server_agg.errors import SourceUnavailable
+from server_agg.errors import DataUnavailable
 from tests.inside.batch import COLUMNS
 from tests.support import engines
 from tests.support.batch_contract import OWN, Rows, check, covering, rows_of
@@ -63,12 +63,12 @@ def test_postgresql(server: str, kind: str) -> None:
 
 
 def test_an_unreachable_or_empty_server_is_named_without_its_password(server: str) -> None:
-    with pytest.raises(SourceUnavailable) as unreachable:
+    with pytest.raises(DataUnavailable) as unreachable:
         tally_reports("postgresql://someone:secret@127.0.0.1:1/none?connect_timeout=2", SURVEYS)
     assert "secret" not in str(unreachable.value)
     with psycopg.connect(server, autocommit=True) as connection:
         connection.execute("DROP TABLE IF EXISTS reports")
-    with pytest.raises(SourceUnavailable, match="reports"):
+    with pytest.raises(DataUnavailable, match="reports"):
         tally_reports(server, SURVEYS)
 
 
@@ -76,7 +76,7 @@ def test_sqlite(tmp_path: Path) -> None:
     path = tmp_path / "collector.sqlite3"
     rows = in_sqlite(path)
     check(tally_reports(f"sqlite:///{path}", SURVEYS), rows)
-    with pytest.raises(SourceUnavailable, match="no SQLite database"):
+    with pytest.raises(DataUnavailable, match="no SQLite database"):
         tally_reports("sqlite:///nowhere.sqlite3", SURVEYS)
 
 

@@ -23,7 +23,7 @@ from rrcollect.errors import UntrustedKey
 from server_agg import tally_reports, write_reports
 from server_agg.batch import summary as progress
 from server_agg.batch.survey_tables import CountedAnswers
-from server_agg.errors import BadColumn, RefusedNotWritten, SourceUnavailable, UnreadableRow
+from server_agg.errors import BadColumn, DataUnavailable, UnreadableReports
 from server_agg.files import SEPARATORS, original
 from tests.inside.batch import COLUMNS, Summary, SurveyTables
 from tests.inside.files import FORMULA, harmless
@@ -61,7 +61,7 @@ def test_a_file_that_ends_in_mid_row(ending: str, tmp_path: Path) -> None:
     if ending == "csv":
         cut = whole[: whole.rindex(b",0000") + 1]
     path.write_bytes(gzip.compress(cut) if ending.endswith("gz") else cut)
-    with pytest.raises(UnreadableRow) as caught:
+    with pytest.raises(UnreadableReports) as caught:
         tally_reports(path, OPEN)
     assert caught.value.where.endswith(path.name)
     assert caught.value.line == (6 if ending == "csv" else 5)
@@ -88,7 +88,7 @@ def test_a_bad_line_of_json(bad: str, why: str, tmp_path: Path) -> None:
     write_reports(path, reports(3))
     lines = path.read_text().splitlines()
     path.write_text("\n".join([*lines[:2], bad, lines[2]]) + "\n")
-    with pytest.raises(UnreadableRow, match=why) as caught:
+    with pytest.raises(UnreadableReports, match=why) as caught:
         tally_reports(path, OPEN)
     assert (caught.value.line, pickle.loads(pickle.dumps(caught.value)).line) == (3, 3)  # noqa: S301
     assert tally_reports(path, OPEN, lenient=True).summary == Summary(4, 3, 0, {"malformed": 1})
@@ -97,7 +97,7 @@ def test_a_bad_line_of_json(bad: str, why: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize("bad", ["x", "1.0", "01", "+1", "true", "1e3"])
 def test_a_bad_number_in_csv(bad: str, tmp_path: Path) -> None:
     engines.comma([row(), row(id="1" * 32, round=bad)], tmp_path)
-    with pytest.raises(UnreadableRow, match="round is") as caught:
+    with pytest.raises(UnreadableReports, match="round is") as caught:
         tally_reports(tmp_path, OPEN)
     assert caught.value.line == 3
     assert tally_reports(tmp_path, OPEN, lenient=True).summary == Summary(2, 1, 0, {"malformed": 1})
@@ -117,7 +117,7 @@ def test_csv_without_a_column_or_with_broken_lines(tmp_path: Path) -> None:
     for broken in (b"a,b\r\n", b"1,2,3,4,5,6,7,8,9\r\n", b'"never closed,\r\n', b"\xff,1,1,1,1,1,1,1\r\n"):
         (tmp_path / "x").mkdir(exist_ok=True)
         (tmp_path / "x" / "y.csv").write_bytes(rows.read_bytes() + broken)
-        with pytest.raises(UnreadableRow, match=r"y\.csv"):
+        with pytest.raises(UnreadableReports, match=r"y\.csv"):
             tally_reports(tmp_path / "x", OPEN)
         assert tally_reports(tmp_path / "x", OPEN, lenient=True).summary == Summary(2, 1, 0, {"malformed": 1})
 
@@ -175,7 +175,7 @@ def test_text_columns_of_another_type_and_missing_values(tmp_path: Path) -> None
 
 def test_pandas_objects_of_several_types() -> None:
     frame = pd.DataFrame([row(), row(id=5), row(id=None)])[list(COLUMNS)]
-    with pytest.raises(UnreadableRow, match="mixes types") as caught:
+    with pytest.raises(UnreadableReports, match="mixes types") as caught:
         tally_reports(frame, OPEN)
     assert caught.value.line == 2
 
@@ -190,7 +190,7 @@ def test_one_parquet_file_of_another_type_is_named(tmp_path: Path) -> None:
     assert tally_reports(tmp_path, OPEN, lenient=True).summary == Summary(2, 1, 0, {"malformed": 1})
     (tmp_path / "b.parquet").write_bytes((tmp_path / "a.parquet").read_bytes()[:-20])
     for lenient in (False, True):  # which would not help, and is not recommended
-        with pytest.raises(UnreadableRow, match=r"b\.parquet") as caught:
+        with pytest.raises(UnreadableReports, match=r"b\.parquet") as caught:
             tally_reports(tmp_path, OPEN, lenient=lenient)
         assert "lenient" not in str(caught.value)
         assert pickle.loads(pickle.dumps(caught.value)).skippable is False  # noqa: S301
@@ -201,11 +201,11 @@ def test_one_parquet_file_of_another_type_is_named(tmp_path: Path) -> None:
 
 
 def test_other_objects_are_not_sources(tmp_path: Path) -> None:
-    with pytest.raises(SourceUnavailable, match="names no file"):
+    with pytest.raises(DataUnavailable, match="names no file"):
         tally_reports(tmp_path / "*.parquet", OPEN)
-    with pytest.raises(SourceUnavailable, match="names no file"):
+    with pytest.raises(DataUnavailable, match="names no file"):
         tally_reports(tmp_path, OPEN)
-    with pytest.raises(SourceUnavailable, match=r"there is no file .*night\.jsonl"):
+    with pytest.raises(DataUnavailable, match=r"there is no file .*night\.jsonl"):
         tally_reports(tmp_path / "night.jsonl", OPEN)
     (tmp_path / "notes.txt").touch()
     with pytest.raises(ParameterError, match="files ending in"):
@@ -230,7 +230,7 @@ def test_memory_that_is_not_an_amount_and_memory_that_is_too_little(tmp_path: Pa
     for word in ("foo", "", "4", "1e400GB"):
         with pytest.raises(ParameterError, match="memory_limit is .* such as 512MB or 4GB"):
             tally_reports(tmp_path, OPEN, memory_limit=word)
-    with pytest.raises(SourceUnavailable, match="more memory"):
+    with pytest.raises(DataUnavailable, match="more memory"):
         tally_reports(tmp_path, OPEN, memory_limit="1KB")
     assert tally_reports(tmp_path, OPEN, memory_limit="100MB").summary.accepted == 5
 
@@ -240,15 +240,15 @@ def test_refused_rows_that_cannot_be_written_are_not_the_fault_of_the_source(end
     write_reports(tmp_path / "night.jsonl", reports(5))
     wanted = tmp_path / "absent" / f"refused.{ending}"
     for deduplicate in (True, False):
-        with pytest.raises(RefusedNotWritten, match="cannot be written") as caught:
+        with pytest.raises(DataUnavailable, match="cannot be written") as caught:
             tally_reports(tmp_path / "night.jsonl", OPEN, refused_to=wanted, deduplicate=deduplicate)
         assert "lenient" not in str(caught.value)
-        assert pickle.loads(pickle.dumps(caught.value)).path == str(wanted)  # noqa: S301
+        assert str(wanted) in str(pickle.loads(pickle.dumps(caught.value)))  # noqa: S301
 
 
 def test_a_source_cut_off_is_not_taken_for_refused_rows_that_cannot_be_written(tmp_path: Path) -> None:
     (tmp_path / "night.jsonl").write_text('{"answer":"1","des')
-    with pytest.raises(UnreadableRow, match="line 1"):
+    with pytest.raises(UnreadableReports, match="line 1"):
         tally_reports(tmp_path / "night.jsonl", OPEN, refused_to=tmp_path / "refused.csv")
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from rrcollect import Design, ParameterError, SigningKey, randomise_many
 from rrcollect.errors import UntrustedKey
 from server_agg import Tally, read_packed, tally_reports, write_packed
-from server_agg.errors import PackedFileError
+from server_agg.errors import UnreadableReports
 from tests.inside.batch import Summary
 from tests.inside.count import count_ones
 from tests.support.batch_reference import CLOSED, KEY, OPEN, PUBLICATION
@@ -101,14 +101,14 @@ def test_every_cut_and_every_flipped_bit_of_the_bits_is_found(tmp_path: Path) ->
     assert body % 64 == 0
     for size in [*range(0, body, 97), *range(body, len(whole))]:
         path.write_bytes(whole[:size])
-        with pytest.raises(PackedFileError):
+        with pytest.raises(UnreadableReports):
             read_packed(path)
     for place in range(body, len(whole)):
         path.write_bytes(whole[:place] + bytes([whole[place] ^ 4]) + whole[place + 1 :])
-        with pytest.raises(PackedFileError):
+        with pytest.raises(UnreadableReports):
             read_packed(path)
     path.write_bytes(whole + b"\0")
-    with pytest.raises(PackedFileError, match="announced"):
+    with pytest.raises(UnreadableReports, match="announced"):
         read_packed(path)
 
 
@@ -133,15 +133,15 @@ def test_an_invalid_header_is_refused(old: bytes, new: bytes, tmp_path: Path) ->
     head, _, body = path.read_bytes().partition(b"\n")
     head = head.rstrip().replace(old, new, 1)
     path.write_bytes(head + b" " * (-(len(head) + 1) % 64) + b"\n" + body)
-    with pytest.raises(PackedFileError):
+    with pytest.raises(UnreadableReports):
         read_packed(path)
 
 
 def test_an_invalid_envelope_is_refused(tmp_path: Path) -> None:
     write_packed(tmp_path / "a.rrbits", packed(8, 4), 8, b"{}", "q1")
-    with pytest.raises(PackedFileError, match="envelope"):
+    with pytest.raises(UnreadableReports, match="envelope"):
         tally_reports(tmp_path, OPEN)
-    with pytest.raises(PackedFileError, match="cannot be read"):
+    with pytest.raises(UnreadableReports, match="cannot be read"):
         read_packed(tmp_path / "none.rrbits")
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from rrcollect import ParameterError
 from server_agg import tally_reports
-from server_agg.errors import BadColumn, SourceUnavailable, UnreadableRow
+from server_agg.errors import BadColumn, DataUnavailable, UnreadableReports
 from tests.support import engines
 from tests.support.batch_contract import check, rows_of
 from tests.support.batch_reference import SURVEYS, generated
@@ -65,16 +65,16 @@ def test_a_name_that_was_found_is_not_taken_for_a_pattern(memory: Any, tmp_path:
 
 
 def test_what_is_not_there_or_broken_is_named(memory: Any) -> None:
-    with pytest.raises(SourceUnavailable, match="no file 'memory://lake/none.csv'"):
+    with pytest.raises(DataUnavailable, match="no file 'memory://lake/none.csv'"):
         tally_reports("memory://lake/none.csv", SURVEYS)
     memory.pipe("memory://lake/_temporary/x.csv", b"x")
-    with pytest.raises(SourceUnavailable, match="names no file"):
+    with pytest.raises(DataUnavailable, match="names no file"):
         tally_reports("memory://lake", SURVEYS)
     memory.pipe("memory://lake/bad.csv", b"survey,question\n1,2\n")
     with pytest.raises(BadColumn, match="memory://lake/bad.csv"):
         tally_reports("memory://lake/bad.csv", SURVEYS)
     memory.pipe("memory://lake/cut.jsonl", b'{"survey":')
-    with pytest.raises(UnreadableRow, match="memory://lake/cut.jsonl, line 1"):
+    with pytest.raises(UnreadableReports, match="memory://lake/cut.jsonl, line 1"):
         tally_reports("memory://lake/cut.jsonl", SURVEYS)
     memory.pipe("memory://lake/night.rrbits", b"")
     with pytest.raises(ParameterError, match="copy it first"):
@@ -89,7 +89,7 @@ def test_other_protocols_and_missing_packages_are_named(monkeypatch: pytest.Monk
         raise ImportError("Install s3fs")
 
     monkeypatch.setattr(fsspec, "filesystem", missing)
-    with pytest.raises(SourceUnavailable, match="pip install s3fs"):
+    with pytest.raises(DataUnavailable, match="pip install s3fs"):
         tally_reports("s3://bucket/night.csv", SURVEYS)
 
 

@@ -12,7 +12,7 @@ import pytest
 from rrcollect import ParameterError, Report
 from rrcollect.errors import BadSignature
 from server_agg import tally_reports
-from server_agg.errors import BadColumn, UnreadableRow
+from server_agg.errors import BadColumn, UnreadableReports
 from tests.inside.publish import canonical
 from tests.support.batch_reference import (
     CLOSED,
@@ -140,7 +140,9 @@ BROKEN = {
 
 @pytest.mark.parametrize("broken", BROKEN.values(), ids=BROKEN)
 def test_what_is_not_a_report_is_found_and_not_shown(broken):
-    with pytest.raises(UnreadableRow, match=r"row 1 \(the first is 0\): column 'rr_doped' holds what is not a") as told:
+    with pytest.raises(
+        UnreadableReports, match=r"row 1 \(the first is 0\): column 'rr_doped' holds what is not a"
+    ) as told:
         tally_reports({COLUMN: [GOOD, broken]}, OPEN, column=COLUMN)
     assert "secret" not in str(told.value)
     found = tally_reports({COLUMN: [GOOD, broken, broken]}, OPEN, column=COLUMN, lenient=True)
@@ -148,7 +150,7 @@ def test_what_is_not_a_report_is_found_and_not_shown(broken):
 
 
 def test_a_cell_that_is_not_text_is_not_a_report():
-    with pytest.raises(UnreadableRow):
+    with pytest.raises(UnreadableReports):
         tally_reports({COLUMN: [1, 0]}, OPEN, column=COLUMN)
     assert tally_reports({COLUMN: [1, 0, True]}, OPEN, column=COLUMN, lenient=True).summary.refused == {"malformed": 3}
 

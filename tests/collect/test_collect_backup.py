@@ -16,7 +16,7 @@ import pytest
 
 from server_agg import open_store
 from server_agg.collect.store.postgres import PostgresDatabase
-from server_agg.errors import StoreUnavailable, WrongSchema
+from server_agg.errors import StoreUnavailable, UnfitDatabase
 from tests.inside.collect import Catalogue, SqliteDatabase, incoming
 from tests.support.collector_running import publication, report
 from tests.support.command_line import main
@@ -107,7 +107,7 @@ def test_a_copy_beside_the_log_of_another_file_is_refused(tmp_path):
     file, copy = crashed(tmp_path)
     shutil.copy(copy, file)
     before = file.read_bytes()
-    with pytest.raises(WrongSchema, match=r"crashed\.sqlite3-wal is the log of another file"):
+    with pytest.raises(UnfitDatabase, match=r"crashed\.sqlite3-wal is the log of another file"):
         open_store(file)
     assert file.read_bytes() == before
     with closing(sqlite3.connect(file)) as connection:  # the check can fail: this is what SQLite makes of it

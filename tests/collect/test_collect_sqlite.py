@@ -10,7 +10,7 @@ import pytest
 
 from server_agg import open_store
 from server_agg.collect.store.sqlite import APPLICATION
-from server_agg.errors import StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
+from server_agg.errors import StoreFull, StoreUnavailable, UnfitDatabase
 from tests.inside.collect import ReportOutcome, SqliteDatabase, incoming, marked_reports
 from tests.inside.collect import sqlite as sqlite_store
 from tests.support.collector_running import TABLES, report
@@ -112,7 +112,7 @@ def test_a_connection_that_flushes_less_than_asked_is_refused(path, monkeypatch)
             return super().execute("SELECT 1" if statement == "PRAGMA synchronous" else statement, *values)
 
     monkeypatch.setattr(sqlite_store.sqlite3, "connect", partial(sqlite3.connect, factory=Hasty))
-    with pytest.raises(UnsafeDurability, match="synchronous=1; needed: wal and 2"):
+    with pytest.raises(UnfitDatabase, match="synchronous=1; needed: wal and 2"):
         open_store(path)
 
 
@@ -161,7 +161,7 @@ def test_a_lock_is_waited_for_as_long_as_said(path, monkeypatch):
 
 def test_a_database_without_a_file_is_refused(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    with pytest.raises(UnsafeDurability, match=r"journal_mode=memory, synchronous=2; needed: wal and 2"):
+    with pytest.raises(UnfitDatabase, match=r"journal_mode=memory, synchronous=2; needed: wal and 2"):
         open_store(":memory:")
     assert list(tmp_path.iterdir()) == []
 
@@ -172,8 +172,8 @@ def test_a_database_without_a_file_is_refused(tmp_path, monkeypatch):
         ("SQLITE_FULL", StoreFull, r"cannot grow \(SQLITE_FULL\)"),
         ("SQLITE_IOERR_WRITE", StoreFull, r"cannot grow \(SQLITE_IOERR_WRITE\)"),
         ("SQLITE_IOERR_READ", StoreUnavailable, r"cannot be used \(SQLITE_IOERR_READ\)"),
-        ("SQLITE_NOTADB", WrongSchema, r"not a SQLite database \(SQLITE_NOTADB\)"),
-        ("SQLITE_CORRUPT_INDEX", WrongSchema, r"not a SQLite database \(SQLITE_CORRUPT_INDEX\)"),
+        ("SQLITE_NOTADB", UnfitDatabase, r"not a SQLite database \(SQLITE_NOTADB\)"),
+        ("SQLITE_CORRUPT_INDEX", UnfitDatabase, r"not a SQLite database \(SQLITE_CORRUPT_INDEX\)"),
         ("SQLITE_BUSY", StoreUnavailable, r"cannot be used \(SQLITE_BUSY\)"),
         ("", StoreUnavailable, r"cannot be used \(OperationalError\)"),
     ],

@@ -13,13 +13,12 @@ from rrcollect.errors import MissingExtra, NewerSchema
 from server_agg import Tallies, open_store, tally_reports
 from server_agg.collect.store.epochs import Epochs
 from server_agg.errors import (
+    DataUnavailable,
     EpochKeyMissing,
     Refusal,
-    RowsNotKept,
     StoreError,
     StoreUnavailable,
-    UnsafeDurability,
-    WrongSchema,
+    UnfitDatabase,
 )
 from tests.inside.collect import STEPS, IncomingReport, PublishedSurvey, ReportOutcome, SqliteDatabase, incoming
 from tests.inside.collect import postgres as postgres_store
@@ -583,7 +582,7 @@ def test_a_tally_of_a_store_that_lacks_rows_is_refused_and_points_to_the_counts(
 
     for keep_rows, many, said in ((False, 0, "0 of the 0"), (False, 3, "0 of the 3"), (True, 2, "2 of the 5")):
         taken(keep_rows, many)
-        with pytest.raises(RowsNotKept, match=f"rows of {said} reports that were counted; `rrcollect store export"):
+        with pytest.raises(DataUnavailable, match=f"rows of {said} reports that were counted; `rrcollect store export"):
             tally_reports(source, asked)
 
 
@@ -729,7 +728,7 @@ def test_collectors_that_start_at_once_upgrade_once(where, second_step):
 
 
 def test_a_database_in_memory_is_refused():
-    with pytest.raises(UnsafeDurability, match="journal_mode=memory"):
+    with pytest.raises(UnfitDatabase, match="journal_mode=memory"):
         open_store(":memory:")
 
 
@@ -744,7 +743,7 @@ def test_sqlite_is_opened_with_a_log_that_is_flushed(tmp_path):
 
 @pytest.mark.parametrize(("statement", "kind", "words"), [
     ("PRAGMA user_version = 99", NewerSchema, "a.sqlite3 has schema 99; .* up to 1"),
-    ("PRAGMA application_id = 1", WrongSchema, "another program"),
+    ("PRAGMA application_id = 1", UnfitDatabase, "another program"),
 ])  # fmt: skip
 def test_another_schema_is_refused_by_sqlite(tmp_path, statement, kind, words):
     path = tmp_path / "a.sqlite3"
@@ -760,7 +759,7 @@ def test_another_schema_is_refused_by_sqlite(tmp_path, statement, kind, words):
 
 def test_what_is_not_a_database_is_refused(tmp_path):
     (tmp_path / "text").write_text("not a database, but long enough to be looked at" * 50)
-    with pytest.raises(WrongSchema, match="not a SQLite database"):
+    with pytest.raises(UnfitDatabase, match="not a SQLite database"):
         open_store(tmp_path / "text")
     with pytest.raises(StoreUnavailable):
         open_store(tmp_path / "no such folder" / "a.sqlite3")
@@ -777,7 +776,7 @@ def test_another_schema_is_refused_by_postgresql(postgres):
     foreign = postgres.new_database()
     with psycopg.connect(foreign) as connection:
         connection.execute("CREATE TABLE reports (x INTEGER)")
-    with pytest.raises(WrongSchema, match="not a collector's"):
+    with pytest.raises(UnfitDatabase, match="not a collector's"):
         open_store(foreign)
 
 
@@ -799,7 +798,7 @@ def test_a_postgresql_server_that_does_not_flush_is_refused(postgres):
         connection.execute("SELECT pg_reload_conf()")
     try:
         shows(postgres, "off")
-        with pytest.raises(UnsafeDurability, match="full_page_writes=off"):
+        with pytest.raises(UnfitDatabase, match="full_page_writes=off"):
             open_store(address)
     finally:
         with psycopg.connect(postgres.address(), autocommit=True) as connection:

@@ -14,7 +14,14 @@ import pytest
 from rrcollect import Design, ParameterError, RRCollectError, optimal_design
 from rrcollect.errors import UninformativeDesign
 from server_agg import Tallies, Tally, TallyKey, estimate
-from server_agg.errors import EmptySelection, MixedAnswers, TooFewAnswers
+from server_agg.errors import (
+    DataUnavailable,
+    EmptySelection,
+    Refusal,
+    SingleCluster,
+    TooFewAnswers,
+    UnreadableReports,
+)  # fmt: skip
 
 D = Design("3/4", "2/3")
 
@@ -71,10 +78,28 @@ def test_too_few_answers_for_a_bar(n):
     assert error.n == 1
 
 
+@pytest.mark.parametrize(
+    "error",
+    [
+        ParameterError("delta", 2, "a number between 0 and 1"),
+        TooFewAnswers(1, what="the pool", least=30),
+        UnreadableReports("night.csv", 3, "cut off", skippable=False),
+        DataUnavailable("no file"),
+        Refusal(413, "too_large", "at most 9 bytes are read"),
+        SingleCluster("south", unit="person"),
+    ],
+    ids=lambda error: type(error).__name__,
+)
+def test_an_error_goes_from_process_to_process_as_it_was_made(error):
+    error.add_note("seen by a worker")
+    again = pickle.loads(pickle.dumps(error))  # noqa: S301
+    assert (type(again), str(again), vars(again)) == (type(error), str(error), vars(error))
+
+
 def test_mixed_designs_are_refused():
-    with pytest.raises(MixedAnswers, match=r"estimate\("):
+    with pytest.raises(ParameterError, match=r"estimate\("):
         Tally(D, 10, 3) + Tally(Design("3/4", "3/4"), 10, 3)
-    with pytest.raises(MixedAnswers):
+    with pytest.raises(ParameterError):
         sum([Tally(D, 10, 3), Tally(Design("3/4", "3/4"), 10, 3)])
     for wrong in (1, True, "x"):
         with pytest.raises(TypeError):
@@ -208,7 +233,7 @@ def test_selecting_and_grouping():
     assert tallies.by("segments.region")[(None,)] == (Tally(D, 1, 1), Tally(other, 1, 1))
     assert tallies.where(design=other).one() == Tally(other, 1, 1)
     assert tallies.where(region="s").one() == Tally(D, 1, 0)
-    with pytest.raises(MixedAnswers):
+    with pytest.raises(ParameterError):
         tallies.one()
     with pytest.raises(EmptySelection):
         tallies.where(question="nothing").one()

@@ -12,7 +12,7 @@ from scipy.stats import binom
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import models
-from server_agg.errors import Collinear, NoInformation, NotConverged
+from server_agg.errors import NoInformation, NotConverged, NotIdentified
 from server_agg.models.joint import JointLikelihood
 from tests.inside.models import simulate_survey
 from tests.support.regression_data import DIRECT
@@ -228,7 +228,7 @@ def test_it_shows_itself():
         ({"outcome": [1.0] * 20}, NoInformation, "1 in every record"),
         ({"outcome": [math.nan] * 20}, ParameterError, "outcome of record 0 is nan"),
         ({"outcome": [1.0] * 3}, ParameterError, "one number for each of 20"),
-        ({"covariates": np.ones(20)}, Collinear, "linearly dependent"),
+        ({"covariates": np.ones(20)}, NotIdentified, "linearly dependent"),
         ({"names": ["truth"], "covariates": np.arange(20)}, ParameterError, "none 'Intercept', 'truth'"),
         ({"answers": [2] * 20}, ParameterError, "answer 0 is 2"),
         ({"design": 0.7}, ParameterError, "one Design"),

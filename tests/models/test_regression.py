@@ -13,7 +13,7 @@ from statsmodels.genmod.families.links import Logit
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import models
-from server_agg.errors import Collinear, NoInformation, NotConverged, Separation
+from server_agg.errors import NoInformation, NotConverged, NotIdentified, Separation
 from server_agg.models.fitting import climb, orthonormal
 from server_agg.models.outcome import BLOCK, Outcome
 from tests.inside.models import simulate_survey
@@ -451,11 +451,11 @@ def test_collinear_covariates_are_named():
     rng = np.random.default_rng(1)
     a, b = rng.normal(size=(2, 50))
     answers = rng.integers(0, 2, 50)
-    with pytest.raises(Collinear, match="a, total are linearly|a, b, total are linearly"):
+    with pytest.raises(NotIdentified, match="a, total are linearly|a, b, total are linearly"):
         models.fit(answers, np.column_stack([a, b, a + b]), EPSILON2, names=["a", "b", "total"])
-    with pytest.raises(Collinear, match="Intercept, one"):
+    with pytest.raises(NotIdentified, match="Intercept, one"):
         models.fit(answers, np.column_stack([a, np.ones(50)]), EPSILON2, names=["a", "one"])
-    with pytest.raises(Collinear, match="'zero' is 0 in every record"):
+    with pytest.raises(NotIdentified, match="'zero' is 0 in every record"):
         models.fit(answers, np.column_stack([a, 0 * a]), EPSILON2, names=["a", "zero"])
     nearly = models.fit(answers, np.column_stack([a, a + 1e-4 * b]), DIRECT)
     assert nearly.standard_errors.max() > 100

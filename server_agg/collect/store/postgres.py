@@ -28,7 +28,7 @@ from typing import Any
 from rrcollect.errors import MissingExtra
 from rrcollect.schema import upgrade
 from server_agg.collect.store.database import BETWEEN, PAGE_COLUMNS, SEALED, STEPS, Database, Marked, closed_on_failure
-from server_agg.errors import StoreContended, StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
+from server_agg.errors import StoreContended, StoreError, StoreFull, StoreUnavailable, UnfitDatabase
 
 try:
     import psycopg
@@ -101,9 +101,7 @@ class PostgresDatabase(Database):
             for setting, safe in NEEDED.items():
                 found = connection.execute(f"SHOW {setting}").fetchone()
                 if found is None or found[0] not in safe:
-                    raise UnsafeDurability(
-                        f"the PostgreSQL server runs with {setting}={found and found[0]}; needed: on"
-                    )
+                    raise UnfitDatabase(f"the PostgreSQL server runs with {setting}={found and found[0]}; needed: on")
             connection.commit()
         return connection
 
@@ -122,7 +120,7 @@ class PostgresDatabase(Database):
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (SETUP_LOCK,))
             known = connection.execute("SELECT to_regclass('collector_schema'), to_regclass('reports')").fetchone()
             if known is None or (known[0] is None and known[1] is not None):
-                raise WrongSchema("the database has a table `reports` that is not a collector's")
+                raise UnfitDatabase("the database has a table `reports` that is not a collector's")
             if known[0] is None:
                 connection.execute("CREATE TABLE collector_schema AS SELECT 0 AS version")
             found = connection.execute("SELECT MAX(version) FROM collector_schema").fetchone()

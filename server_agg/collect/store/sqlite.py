@@ -20,7 +20,7 @@ from urllib.parse import quote
 
 from rrcollect.schema import upgrade
 from server_agg.collect.store.database import BETWEEN, PAGE_COLUMNS, SEALED, STEPS, Database, Marked, closed_on_failure
-from server_agg.errors import StoreError, StoreFull, StoreUnavailable, UnsafeDurability, WrongSchema
+from server_agg.errors import StoreError, StoreFull, StoreUnavailable, UnfitDatabase
 
 APPLICATION = 0x72726331  # "rrc1", so that another program's file is told from ours
 PATIENCE = 10.0  # seconds to wait for another process's lock
@@ -72,7 +72,7 @@ class SqliteDatabase(Database):
             connection.execute("PRAGMA synchronous = FULL")
             (flush,) = connection.execute("PRAGMA synchronous").fetchone()
             if mode != "wal" or flush < 2:
-                raise UnsafeDurability(
+                raise UnfitDatabase(
                     f"{self.path} would be written with journal_mode={mode}, synchronous={flush}; needed: wal and 2 "
                     "(a file on a local disk; memory and most network file systems cannot do it)"
                 )
@@ -84,7 +84,7 @@ class SqliteDatabase(Database):
         (number,) = connection.execute("PRAGMA user_version").fetchone()
         (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         if tables and application != APPLICATION:
-            raise WrongSchema(f"{self.path} is a database of another program")
+            raise UnfitDatabase(f"{self.path} is a database of another program")
         now = upgrade(lambda step: connection.execute(step.format(**TYPES)), number, STEPS, self.path)
         if now != number:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -216,7 +216,7 @@ class SqliteDatabase(Database):
         if name.startswith(OUT_OF_SPACE):
             return StoreFull(f"the database, or its copy, cannot grow ({name}): free some space on its disk")
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-            return WrongSchema(f"the file is damaged or is not a SQLite database ({name})")
+            return UnfitDatabase(f"the file is damaged or is not a SQLite database ({name})")
         return StoreUnavailable(f"the database cannot be used ({name})")
 
 
@@ -233,4 +233,4 @@ def _refuse_foreign_log(path: str) -> None:
     if os.path.exists(f"{path}-wal") and os.path.getsize(f"{path}-wal"):
         with open(path, "rb") as file:
             if file.read(19)[18:] == b"\x01":
-                raise WrongSchema(f"{path}-wal is the log of another file: remove it and {path}-shm")
+                raise UnfitDatabase(f"{path}-wal is the log of another file: remove it and {path}-shm")

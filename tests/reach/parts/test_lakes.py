@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from server_agg import tally_reports
-from server_agg.errors import SourceUnavailable
+from server_agg.errors import DataUnavailable
 from tests.assurance.evidence import ROOT
 from tests.support import engines
 from tests.support.batch_contract import check, rows_of
@@ -67,7 +67,7 @@ def test_s3_files_count_as_on_disk(engine: Any, bucket: str, tmp_path: Path) -> 
 
 
 def test_s3_what_is_not_there_is_named(bucket: str) -> None:
-    with pytest.raises(SourceUnavailable, match="s3://lake/none.csv"):
+    with pytest.raises(DataUnavailable, match="s3://lake/none.csv"):
         tally_reports(f"s3://{bucket}/none.csv", SURVEYS)
 
 
