@@ -130,8 +130,9 @@ class SignedDocument(Document):
     @classmethod
     def from_payload(cls, payload: bytes) -> Self:
         """The document of canonical bytes; every other spelling is refused.  Signatures are the envelope's business."""
-        made = cls.from_wire(read_canonical(payload, cls.largest))
-        if made.payload() != payload:
+        value = read_canonical(payload, cls.largest)
+        made = cls.from_wire(value)
+        if made.to_wire() != value:  # equal values have equal bytes: nothing is spelled a second time
             raise NotCanonical("a number is not written in its one canonical form")
         vars(made)["digest"] = hashlib.sha256(payload).hexdigest()  # of these very bytes
         return made

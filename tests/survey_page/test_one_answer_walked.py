@@ -21,6 +21,7 @@ import pytest
 
 from rrcollect import Client, HttpTransport, Policy, Survey, TrustedPublisher
 from server_agg import survey_results
+from tests.inside.publish import canonical, verify
 from tests.support.collector_running import BEARER, JSON, RunningCollector
 from tests.support.devices import KEY
 
@@ -54,6 +55,7 @@ class Step:
 
     modules: Counter[str] = field(default_factory=Counter)
     functions: Counter[str] = field(default_factory=Counter)
+    written: Counter[bytes] = field(default_factory=Counter)  # by the writer of canonical JSON
     sql: list[str] = field(default_factory=list)
 
     @property
@@ -80,6 +82,8 @@ class Tracer:
             module = code.co_filename.removeprefix(ROOT).removesuffix(".py").strip("/").replace("/", ".")
             now.modules[module] += 1
             now.functions[f"{module}.{code.co_qualname}"] += 1
+        if event == "return" and code is canonical.__code__ and isinstance(what, bytes):
+            now.written[what] += 1
 
     def _ran(self, statement: str) -> None:
         if self._now is not None and statement.lstrip().startswith(STATEMENTS):
@@ -112,8 +116,8 @@ class Tracer:
             threading.setprofile(None)
 
 
-def walk(folder: Path, collector: RunningCollector, version: int, tracer: Tracer) -> None:
-    """One answer all the way, after others that make a crowd with it."""
+def walk(folder: Path, collector: RunningCollector, version: int, tracer: Tracer) -> bytes:
+    """One answer all the way, after others that make a crowd with it; the bytes of the survey that were signed."""
     text = folder / f"survey-{version}.toml"
     text.write_text(SURVEY.format(version=version, here=collector.url))
     with tracer("read"):
@@ -146,17 +150,23 @@ def walk(folder: Path, collector: RunningCollector, version: int, tracer: Tracer
         _, shown = collector.json("GET", f"/results?survey={publication.digest}")
     assert (status, live["surveys"][0]["answers"]) == (201, ANSWERS)
     assert 4 <= shown["surveys"][0]["answers"] <= ANSWERS
+    return verify(publication.envelope, [KEY.public]).payload
 
 
 @pytest.fixture(scope="module")
-def steps(tmp_path_factory) -> dict[str, Step]:
+def walked(tmp_path_factory) -> tuple[dict[str, Step], bytes]:
     folder, tracer = tmp_path_factory.mktemp("walk"), Tracer()
     how = {"public_results": True, "fold_seconds": 600}
     with tracer.watching():
         for version in (1, 2):  # the second pass counts
             with RunningCollector(str(folder / f"reports-{version}.sqlite3"), **how) as collector:
-                walk(folder, collector, version, tracer)
-    return tracer.steps
+                payload = walk(folder, collector, version, tracer)
+    return tracer.steps, payload
+
+
+@pytest.fixture(scope="module")
+def steps(walked) -> dict[str, Step]:
+    return walked[0]
 
 
 def made(step: Step) -> dict[str, int]:
@@ -168,12 +178,16 @@ def made(step: Step) -> dict[str, int]:
     }
 
 
-def test_a_survey_is_serialised_where_it_comes_in_and_nowhere_else(steps):
+def test_a_survey_is_serialised_where_it_comes_in_and_nowhere_else(walked):
     """It was three times when it was published, five when it was handed in, and six times to show public results."""
-    assert made(steps["publish"])["payload"] <= 2  # what is signed, and what was signed as a device reads it
+    steps, payload = walked
+    assert steps["publish"].written[payload] == 2  # what is signed, and what was signed as a device reads it
+    assert made(steps["publish"])["payload"] == 1
     for name in ("hand in", "accept"):
-        assert made(steps[name])["payload"] == 1  # the check that there is one spelling
+        assert steps[name].written[payload] == 1, name  # the check that there is one spelling
+        assert made(steps[name]) == {}, name
     for name in ("answer", "deliver", "fold", "tallies to page", "live results", "release", "public results"):
+        assert steps[name].written[payload] == 0, name
         assert made(steps[name]) == {}, name
 
 
@@ -204,5 +218,6 @@ def test_the_tracer_sees_a_digest_a_statement_and_a_module_that_are_too_many(tmp
         sqlite3.connect(":memory:").execute("SELECT 1").close()
     seen = tracer.steps["planted"]
     assert made(seen)["payload"] == 1
+    assert max(seen.written.values()) == 1
     assert len(seen.sql) == 1
     assert {"rrcollect.publish.survey", "rrcollect.publish.canonical"} <= set(seen.modules)
