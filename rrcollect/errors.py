@@ -186,10 +186,6 @@ class AlreadyAnswered(AnswerRefused):
     blame = Blame.PUBLISHER
 
 
-class InterviewClosed(AnswerRefused):
-    """The interview is over; the next person gets one of their own."""
-
-
 class BudgetExhausted(AnswerRefused):
     """The answer would cost more than is left of the lifetime budget."""
 

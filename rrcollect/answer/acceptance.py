@@ -12,18 +12,11 @@ The checks, in order; each failure has its own error:
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
 
 from rrcollect.answer.explain.explanation import survey_lines
 from rrcollect.answer.explain.headline import survey_headline
 from rrcollect.answer.explain.words import Words, shown_lines
-from rrcollect.errors import (
-    Expired,
-    NotOpen,
-    ParameterError,
-    RolledBack,
-    RoundClosed,
-)
+from rrcollect.errors import RolledBack
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
 
@@ -53,31 +46,6 @@ class AcceptedSurvey:
     def headline(self, language: str | None = None, *, page: bool = False, words: Words | None = None) -> str:
         """The one or two sentences to read first: what happens to an answer, and what it proves; as in `explain`."""
         return " ".join(survey_headline(self.survey, words or Words.of(language or self.survey.language), page=page))
-
-
-def check_expiry(survey: Survey, now: datetime) -> None:
-    """The survey is not past its expiry by this clock."""
-    if not isinstance(now, datetime) or now.tzinfo is None:
-        raise ParameterError("now", now, "a datetime with a time zone")
-    if now >= survey.expires:
-        raise Expired(f"the survey expired at {survey.expires:%Y-%m-%d %H:%M} UTC (this device's clock: {now:%F %T})")
-
-
-def check_open(survey: Survey, now: datetime) -> None:
-    """The survey is open by this clock; accepting it earlier is fine."""
-    check_expiry(survey, now)
-    if survey.opens is not None and now < survey.opens:
-        raise NotOpen(f"the survey opens at {survey.opens:%Y-%m-%d %H:%M} UTC (this device's clock: {now:%F %T})")
-
-
-def check_round(survey: Survey, round_: int, now: datetime) -> None:
-    """The round is open by this clock, if the survey says when its rounds are."""
-    if survey.rounds and not survey.rounds[round_].opens <= now < survey.rounds[round_].closes:
-        times = survey.rounds[round_]
-        raise RoundClosed(
-            f"round {round_} is open from {times.opens:%Y-%m-%d %H:%M} to {times.closes:%Y-%m-%d %H:%M} UTC "
-            f"(this device's clock: {now:%F %T})"
-        )
 
 
 def check_version(name: str, offered: SeenVersion, known: SeenVersion | None) -> None:

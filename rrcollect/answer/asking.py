@@ -1,4 +1,5 @@
-"""Which question this device asks, and in which round of a panel it answers: drawn when a survey is accepted.
+"""Which question this device asks, and in which round of a panel it answers, drawn when a survey is accepted; and
+whether survey and round are open.
 
 Rules
 1. Both are drawn uniformly, from the client's source of random bytes, before any truth is known; they depend on nothing
@@ -20,7 +21,7 @@ from datetime import datetime
 from rrcollect.answer.attributes import Attribute, Attributes
 from rrcollect.answer.ledger.content import Change
 from rrcollect.design.sampling import Source, random_bytes
-from rrcollect.errors import NotDrawn, ParameterError, RoundClosed
+from rrcollect.errors import Expired, NotDrawn, NotOpen, ParameterError, RoundClosed
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 
@@ -111,3 +112,28 @@ def answered_round(survey: Survey, question: Question, given: int | None, drawn:
 def _not_closed(survey: Survey, question: Question, now: datetime) -> list[int]:
     """The question's rounds that are not yet closed by this clock; all, if the survey does not say when they are."""
     return [n for n in range(question.rounds) if not survey.rounds or now < survey.rounds[n].closes]
+
+
+def check_expiry(survey: Survey, now: datetime) -> None:
+    """The survey is not past its expiry by this clock."""
+    if not isinstance(now, datetime) or now.tzinfo is None:
+        raise ParameterError("now", now, "a datetime with a time zone")
+    if now >= survey.expires:
+        raise Expired(f"the survey expired at {survey.expires:%Y-%m-%d %H:%M} UTC (this device's clock: {now:%F %T})")
+
+
+def check_open(survey: Survey, now: datetime) -> None:
+    """The survey is open by this clock; accepting it earlier is fine."""
+    check_expiry(survey, now)
+    if survey.opens is not None and now < survey.opens:
+        raise NotOpen(f"the survey opens at {survey.opens:%Y-%m-%d %H:%M} UTC (this device's clock: {now:%F %T})")
+
+
+def check_round(survey: Survey, round_: int, now: datetime) -> None:
+    """The round is open by this clock, if the survey says when its rounds are."""
+    if survey.rounds and not survey.rounds[round_].opens <= now < survey.rounds[round_].closes:
+        times = survey.rounds[round_]
+        raise RoundClosed(
+            f"round {round_} is open from {times.opens:%Y-%m-%d %H:%M} to {times.closes:%Y-%m-%d %H:%M} UTC "
+            f"(this device's clock: {now:%F %T})"
+        )

@@ -19,15 +19,9 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from datetime import UTC, datetime
-from types import TracebackType
 
-from rrcollect.answer.acceptance import (
-    AcceptedSurvey,
-    SeenVersion,
-    check_open,
-    check_round,
-)
-from rrcollect.answer.asking import QuestionDraw, answered_round, check_asked
+from rrcollect.answer.acceptance import AcceptedSurvey, SeenVersion
+from rrcollect.answer.asking import QuestionDraw, answered_round, check_asked, check_open, check_round
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf, check_collected
 from rrcollect.answer.draw import Truth, randomise
 from rrcollect.answer.explain.budget import Budget
@@ -92,14 +86,6 @@ class Client:
         self._clock = clock
         self._timing = Timing(lambda: clock().timestamp(), sleep, check_spread(spread))
         self._ledger = Ledger(ledger)
-
-    def __enter__(self) -> Client:
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Nothing to release: every operation closes what it opened."""
 
     def accept(self, envelope: bytes) -> AcceptedSurvey:
         """The survey of a signed envelope, if this device trusts and allows it; an error that says why otherwise."""
@@ -241,7 +227,8 @@ class Client:
 
         Every report has its own moments, drawn when it was made, its own request and its own connection; safe to
         repeat.  Call it at every start of the app, and at `next_moment`; it takes a few seconds (see `schedule`)."""
-        return deliver(self._ledger, transport or HttpTransport(), self._timing, within)
+        with self._ledger.kept_open():
+            return deliver([self._ledger], transport or HttpTransport(), self._timing, within)
 
 
 def _check_accepted(survey: object) -> None:

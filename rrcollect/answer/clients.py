@@ -13,7 +13,6 @@ Rules
 
 from __future__ import annotations
 
-import errno
 import hashlib
 import hmac
 import os
@@ -21,30 +20,27 @@ import secrets
 import sqlite3
 import time
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import TypeVar
+from typing import Any
 
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf
 from rrcollect.answer.client import Client
-from rrcollect.answer.ledger.guard import sync_folder
+from rrcollect.answer.ledger.guard import append, sync_folder
 from rrcollect.answer.ledger.ledger import Ledger
 from rrcollect.answer.policy import Policy
-from rrcollect.deliver.outbox import Deliveries, OutboxReport, Timing, deliver
+from rrcollect.deliver.outbox import Deliveries, Timing, deliver
 from rrcollect.deliver.schedule import HOURS, check_spread
 from rrcollect.deliver.transport import HttpTransport, Transport
 from rrcollect.design.sampling import Source
-from rrcollect.errors import InterviewClosed, LedgerError, LedgerUnavailable, ParameterError
+from rrcollect.errors import AnswerRefused, LedgerError, LedgerUnavailable, ParameterError
 
 SHORTEST_KEY = 16  # bytes
 LEDGER, CLOSED = ".sqlite3", ".closed"
 LOCK_SECONDS = 30.0  # how long a pass waits for one that deletes
 _KEY_CHECK = b"\xff rrcollect key"  # not UTF-8, so not the hash of a person
-
-
-AnyClient = TypeVar("AnyClient", bound=Client)
 
 
 class Interview(Client):
@@ -56,7 +52,7 @@ class Interview(Client):
     @property
     def _ledger(self) -> Ledger:
         if self.closed:
-            raise InterviewClosed("this interview is over; begin another one for the next person")
+            raise AnswerRefused("this interview is over; begin another one for the next person")
         return self._kept
 
     @_ledger.setter
@@ -94,11 +90,12 @@ class Clients:
             raise ParameterError("key", "not shown", f"{SHORTEST_KEY} bytes or more, kept apart from the folder")
         self._key = key
         self._folder = Path(folder).resolve()
-        self._attributes = attributes if isinstance(attributes, str) else list(attributes)
-        Attributes(self._attributes)  # or an error, before anybody is asked
+        registered = attributes if isinstance(attributes, str) else list(attributes)
+        Attributes(registered)  # or an error, before anybody is asked
         self._count = self._folder / "interviews.count"
-        self._policy, self._source, self._clock, self._sleep = policy, source, clock, sleep
-        self._spread = check_spread(spread)
+        how = {"policy": policy, "source": source, "clock": clock, "sleep": sleep, "spread": spread}
+        self._how: dict[str, Any] = {**how, "attributes": registered}  # of every client
+        self._timing = Timing(lambda: clock().timestamp(), sleep, check_spread(spread))
         with _folder_errors():
             (self._folder / "interviews").mkdir(mode=0o700, parents=True, exist_ok=True)
             self._check_key()
@@ -111,21 +108,21 @@ class Clients:
         folder = self._folder / name[:2]
         with _folder_errors():
             folder.mkdir(mode=0o700, exist_ok=True)
-        return self._made(Client, folder / (name + LEDGER))
+        return Client(folder / (name + LEDGER), **self._how)
 
     @contextmanager
     def interview(self) -> Iterator[Interview]:
         """A client with a fresh ledger, for one person; what was answered is delivered after its end."""
         with _folder_errors():
-            _append(self._count, b".")
+            append(self._count, b".")
         path = self._folder / "interviews" / (secrets.token_hex(16) + LEDGER)
-        client = self._made(Interview, path)
+        client = Interview(path, **self._how)
         try:
             yield client
         finally:
             client.closed = True
             with _folder_errors():
-                _append(path.with_suffix(CLOSED), b"")
+                append(path.with_suffix(CLOSED), b"")
 
     @property
     def interviews(self) -> int:
@@ -136,30 +133,25 @@ class Clients:
         """Send what waits in all ledgers, as `Client.deliver` does; interviews that are over and settled are deleted.
 
         A ledger that cannot be used is told at the end, when the others are delivered."""
-        timing = Timing(lambda: self._clock().timestamp(), self._sleep, self._spread)
+        ledgers, trouble = [], []
         with _Passes(self._folder / "passes.lock") as passes:
-            everybody = _AllOutboxes(self._paths())
-            found = deliver(everybody, HttpTransport() if transport is None else transport, timing, within)
-            if passes.alone():
-                for closed in (self._folder / "interviews").glob("*" + CLOSED):
-                    self._forget(closed)
-        if everybody.trouble:
-            raise everybody.trouble[0]
+            for path in [*self._folder.glob(f"??/*{LEDGER}"), *(self._folder / "interviews").glob("*" + LEDGER)]:
+                try:
+                    ledgers.append(Ledger(path))
+                except LedgerError as error:
+                    trouble.append(error)
+            try:
+                found = deliver(ledgers, HttpTransport() if transport is None else transport, self._timing, within)
+            finally:
+                if passes.alone():
+                    for closed in (self._folder / "interviews").glob("*" + CLOSED):
+                        self._forget(closed)
+        if trouble:
+            raise trouble[0]
         return found
 
     def __repr__(self) -> str:
         return f"Clients({self._folder.name!r})"
-
-    def _made(self, kind: type[AnyClient], path: Path) -> AnyClient:
-        return kind(
-            path,
-            attributes=self._attributes,
-            policy=self._policy,
-            source=self._source,
-            clock=self._clock,
-            sleep=self._sleep,
-            spread=self._spread,
-        )
 
     def _hash(self, message: bytes) -> str:
         return hmac.digest(self._key, message, hashlib.sha256).hex()
@@ -173,7 +165,7 @@ class Clients:
                 raise LedgerUnavailable("the folder of ledgers has lost its key.check; restore it with the ledgers")
             draft = self._folder / f"key.{secrets.token_hex(8)}"
             try:
-                _append(draft, wanted.encode())
+                append(draft, wanted.encode())
                 with suppress(FileExistsError):  # another program was first
                     os.link(draft, path)
                 sync_folder(self._folder)
@@ -183,9 +175,6 @@ class Clients:
             allowed = "the key with which this folder began: with another one everybody would be asked and drawn anew"
             raise ParameterError("key", "another one, not shown", allowed)
 
-    def _paths(self) -> list[Path]:
-        return [*self._folder.glob(f"??/*{LEDGER}"), *(self._folder / "interviews").glob("*" + LEDGER)]
-
     def _forget(self, closed: Path) -> None:
         """Delete the ledger of an interview that is over, unless something of it still waits."""
         path = closed.with_suffix(LEDGER)
@@ -194,47 +183,6 @@ class Clients:
                 return
             for file in (path, *(path.with_name(path.name + end) for end in ("-wal", "-shm", ".guard")), closed):
                 file.unlink(missing_ok=True)
-
-
-class _AllOutboxes:
-    """The outboxes of many ledgers as one."""
-
-    def __init__(self, paths: Iterable[Path]) -> None:
-        self._paths = list(paths)
-        self._ledgers: dict[Path, Ledger] = {}
-        self._of: dict[str, Ledger] = {}  # by the id of a report
-        self.trouble: list[LedgerError] = []
-
-    def kept_open(self) -> AbstractContextManager[None]:
-        """Each ledger is read once per pass, but they are not all open at once: there may be thousands."""
-        return nullcontext()
-
-    def outbox(self, state: str | None = None) -> list[OutboxReport]:
-        """The reports of all ledgers."""
-        found = []
-        for path in self._paths:
-            try:
-                ledger = self._ledgers.get(path) or Ledger(path)
-                reports = ledger.outbox(state)
-            except LedgerError as error:
-                self.trouble.append(error)
-                continue
-            self._ledgers[path] = ledger
-            found += reports
-            self._of.update({report.id: ledger for report in reports})
-        return found
-
-    def attempt(self, report_id: str) -> bool:
-        """As the report's own ledger."""
-        return self._of[report_id].attempt(report_id)
-
-    def reschedule(self, report_id: str, times: Sequence[int]) -> None:
-        """As the report's own ledger."""
-        self._of[report_id].reschedule(report_id, times)
-
-    def mark(self, report_id: str, state: str, reason: str | None = None) -> None:
-        """As the report's own ledger."""
-        self._of[report_id].mark(report_id, state, reason)
 
 
 class _Passes:
@@ -274,14 +222,3 @@ def _folder_errors() -> Iterator[None]:
         yield
     except OSError as error:
         raise LedgerUnavailable(f"the folder of ledgers cannot be used: {error.strerror}") from None
-
-
-def _append(path: Path, data: bytes) -> None:
-    """Write at the end of a file, whole and durably; made if it is not there."""
-    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-    try:
-        if os.write(handle, data) != len(data):
-            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        os.fsync(handle)
-    finally:
-        os.close(handle)

@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from fractions import Fraction
 
-from rrcollect.answer.acceptance import AcceptedSurvey, SeenVersion, check_expiry, check_version
+from rrcollect.answer.acceptance import AcceptedSurvey, SeenVersion, check_version
+from rrcollect.answer.asking import check_expiry
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, probability, whole_number
 from rrcollect.design.promise import Promise
 from rrcollect.errors import BadSignature, ParameterError, UntrustedKey, shown

@@ -20,8 +20,7 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Callable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from queue import Empty, SimpleQueue
@@ -29,7 +28,7 @@ from typing import Protocol
 
 from rrcollect.deliver.schedule import CATCH_UP, PassClock, caught_up, overdue, remaining
 from rrcollect.deliver.transport import Transport
-from rrcollect.errors import ParameterError, ReportRefused, TransportFailed, WrongAddress
+from rrcollect.errors import LedgerError, ParameterError, ReportRefused, TransportFailed, WrongAddress
 
 # The most attempts at one time.  More would cost a small device memory and file handles; with fewer, a collector that
 # withholds its replies could delay the other reports.  A device has a handful of reports (the lifetime budget is a few
@@ -64,10 +63,6 @@ class OutboxReport:
 
 class Outbox(Protocol):
     """Where reports wait, and where the outcome of each is stored durably: the ledger."""
-
-    def kept_open(self) -> AbstractContextManager[None]:
-        """Opened and verified once, for one pass."""
-        ...
 
     def outbox(self, state: str | None = None) -> list[OutboxReport]:
         """The reports, all or in one state."""
@@ -107,33 +102,29 @@ class Deliveries:
     last_failure: str | None = None
 
 
-def deliver(outbox: Outbox, transport: Transport, timing: Timing, within: float = 0.0) -> Deliveries:
+def deliver(outboxes: Iterable[Outbox], transport: Transport, timing: Timing, within: float = 0.0) -> Deliveries:
     """Send every waiting report whose moment has come, or comes within `within` seconds, at its moment.
 
     The result says what was delivered, refused, or failed on the way.  Errors of other sorts are raised at the end: a
-    `WrongAddress`, and what the ledger or the transport itself raised."""
+    `WrongAddress`, and what a ledger or the transport itself raised."""
     if not callable(getattr(transport, "send", None)):
         raise ParameterError("transport", type(transport).__name__, "a transport, such as HttpTransport()")
     if isinstance(within, bool) or not isinstance(within, int | float) or not 0 <= within < float("inf"):
         raise ParameterError("within", within, "seconds, 0 or more")
-    with outbox.kept_open():
-        return _Delivery(outbox, transport, timing).run(within)
+    return _Delivery(outboxes, transport, timing).run(within)
 
 
-@dataclass(frozen=True)
-class _Outcome:
-    """What became of one attempt; `error` is what `send` or the ledger raised."""
-
-    report: OutboxReport
-    times: tuple[int, ...] = ()
-    error: Exception | None = None
+_Outcome = tuple[OutboxReport, bool | Exception]
+"""What became of one attempt: it was delivered (True), did not wait any more (False), or what `send` or its ledger
+raised.  After a failure the report has the moments that are left."""
 
 
 class _Delivery:
-    """One pass over the outbox: this thread waits for the moments; every attempt runs in a thread of its own."""
+    """One pass over the outboxes: this thread waits for the moments; every attempt runs in a thread of its own."""
 
-    def __init__(self, outbox: Outbox, transport: Transport, timing: Timing) -> None:
-        self._outbox, self._transport, self._timing = outbox, transport, timing
+    def __init__(self, outboxes: Iterable[Outbox], transport: Transport, timing: Timing) -> None:
+        self._outboxes, self._transport, self._timing = list(outboxes), transport, timing
+        self._of: dict[str, Outbox] = {}  # by the id of a report
         self._heard: SimpleQueue[_Outcome] = SimpleQueue()
         self._over = threading.Event()
         self._under_way: dict[str, threading.Thread] = {}
@@ -148,7 +139,7 @@ class _Delivery:
     def run(self, within: float) -> Deliveries:
         start = self._now()
         self._end = start + within
-        for report in self._outbox.outbox("waiting"):
+        for report in self._waiting():
             due = overdue(report.times, start)
             moment = caught_up(start, self._timing.spread) if due else report.times[0]
             if due or moment <= self._end:
@@ -161,12 +152,23 @@ class _Delivery:
         except BaseException:
             self._hang_up()
             raise
+        waiting = [] if self._trouble else list(self._waiting())
         if self._trouble:
             raise self._trouble[0]
-        waiting = self._outbox.outbox("waiting")
         moments = [report.times[0] for report in waiting if report.times]
         next_moment = datetime.fromtimestamp(min(moments), UTC) if moments else None
         return Deliveries(self._delivered, tuple(self._refused), len(waiting), next_moment, self._last)
+
+    def _waiting(self) -> Iterator[OutboxReport]:
+        """What waits in every outbox that can be read; the others are trouble to be told."""
+        for outbox in self._outboxes:
+            try:
+                reports = outbox.outbox("waiting")
+            except LedgerError as error:
+                self._trouble.append(error)
+            else:
+                self._of.update({report.id: outbox for report in reports})
+                yield from reports
 
     def _go_on(self) -> None:
         """Begin the attempt whose moment has come, or wait a little for it or for a reply."""
@@ -190,22 +192,23 @@ class _Delivery:
         try:
             self._heard.put(self._tried(report))
         except Exception as error:
-            self._heard.put(_Outcome(report, error=error))
+            self._heard.put((report, error))
 
     def _tried(self, report: OutboxReport) -> _Outcome:
-        if self._over.is_set() or not self._outbox.attempt(report.id):
-            return _Outcome(report, error=_Gone())
+        outbox = self._of[report.id]
+        if self._over.is_set() or not outbox.attempt(report.id):
+            return report, False
         try:
             self._transport.send(report.destination, report.body)
         except ReportRefused as error:
-            self._outbox.mark(report.id, "refused", str(error))
-            return _Outcome(report, error=error)
+            outbox.mark(report.id, "refused", str(error))
+            return report, error
         except TransportFailed as error:
-            times = remaining(report.times, self._now(), self._timing.spread)
-            self._outbox.reschedule(report.id, times)
-            return _Outcome(report, times, error)
-        self._outbox.mark(report.id, "delivered")
-        return _Outcome(report)
+            later = replace(report, times=remaining(report.times, self._now(), self._timing.spread))
+            outbox.reschedule(report.id, later.times)
+            return later, error
+        outbox.mark(report.id, "delivered")
+        return report, True
 
     def _listen(self, patience: float = 0.0) -> None:
         """Process the outcomes of attempts; wait up to `patience` seconds for the first one."""
@@ -214,25 +217,21 @@ class _Delivery:
                 outcome = self._heard.get(timeout=patience) if patience else self._heard.get_nowait()
             except Empty:
                 return
-            self._take_in(outcome)
+            self._take_in(*outcome)
             patience = 0.0
 
-    def _take_in(self, outcome: _Outcome) -> None:
-        report, error = outcome.report, outcome.error
+    def _take_in(self, report: OutboxReport, became: bool | Exception) -> None:
         self._under_way.pop(report.id).join()
-        if error is None:
-            self._delivered += 1
-        elif isinstance(error, ReportRefused):
-            self._refused.append((report.id, str(error)))
-        elif isinstance(error, TransportFailed):
-            self._last = str(error)
-            if isinstance(error, WrongAddress):
-                self._trouble.append(error)
-                self._end_now()
-            elif outcome.times[0] <= self._end:
-                heapq.heappush(self._queue, (outcome.times[0], report.id, replace(report, times=outcome.times)))
-        elif not isinstance(error, _Gone):
-            self._trouble.append(error)
+        if isinstance(became, bool):
+            self._delivered += became
+        elif isinstance(became, ReportRefused):
+            self._refused.append((report.id, str(became)))
+        elif isinstance(became, TransportFailed) and not isinstance(became, WrongAddress):
+            self._last = str(became)
+            if report.times[0] <= self._end:
+                heapq.heappush(self._queue, (report.times[0], report.id, report))
+        else:
+            self._trouble.append(became)
             self._end_now()
 
     def _end_now(self) -> None:
@@ -249,7 +248,3 @@ class _Delivery:
             hang_up()
             for thread in self._under_way.values():
                 thread.join(0.02)
-
-
-class _Gone(Exception):
-    """The report did not wait any more when its moment came, or the pass was interrupted."""

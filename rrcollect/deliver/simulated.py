@@ -45,14 +45,11 @@ class SimulatedCollector:
         if destination not in {survey.collector for survey in self.surveys.values()}:
             raise TransportFailed(f"simulated: none of these surveys has its reports sent to {shown(destination)}")
         with self._one_at_a_time:
-            self._sent(body)
-
-    def _sent(self, body: bytes) -> None:
-        failure = next(self._failures, "none")
-        if failure == "before":
-            raise TransportFailed("simulated: the request was lost")
-        self.requests.append(body)
-        self._take(body)
+            failure = next(self._failures, "none")
+            if failure == "before":
+                raise TransportFailed("simulated: the request was lost")
+            self.requests.append(body)
+            self._take(body)
         if failure == "after":
             raise TransportFailed("simulated: the reply was lost")
 

@@ -109,7 +109,13 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
 
     def _connection(self, destination: str) -> tuple[http.client.HTTPConnection, str]:
         """A connection of its own, not yet opened, and the path to post to."""
-        parts, host, port = _address(destination)
+        read = _parts(destination)
+        if read is None or (read[0].scheme == "http" and read[1] not in LOCAL_HOSTS):
+            raise WrongAddress(
+                f"{shown(destination)} is not an address for reports; expected https, or http on this machine.  "
+                "Nothing was sent; the survey's publisher has to mend it"
+            )
+        parts, host, port = read
         secure = parts.scheme == "https"
         port = port or (443 if secure else 80)
         if self._relay is not None and not secure and self._relay[0] not in LOCAL_HOSTS:
@@ -129,49 +135,30 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
         return connection, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
-def _address(destination: str) -> tuple[SplitResult, str, int | None]:
-    """The parts of an address, its host and its port."""
-    try:
-        read = _parts(destination)
-    except ValueError as error:
-        raise WrongAddress(
-            f"{shown(destination)} is not an address for reports; expected {error}.  Nothing was sent; the survey's "
-            "publisher has to mend it"
-        ) from None
-    if read[0].scheme == "http" and read[1] not in LOCAL_HOSTS:
-        raise WrongAddress(
-            f"{shown(destination)} is not an address for reports; expected https, or http on this machine.  Nothing "
-            "was sent; the survey's publisher has to mend it"
-        )
-    return read
-
-
-def _parts(text: object) -> tuple[SplitResult, str, int | None]:
-    example = "an address such as https://collect.example.org/reports"
+def _parts(text: object) -> tuple[SplitResult, str, int | None] | None:
+    """The parts of an address, its host and its port; None if it is not one."""
     if not isinstance(text, str) or not text.isascii() or any(c.isspace() for c in text):
-        raise ValueError(example)
+        return None
     try:
         parts = urlsplit(text)
         host, port = parts.hostname, parts.port
     except ValueError:
-        raise ValueError(example) from None
-    if parts.scheme not in ("http", "https") or not host or parts.username or parts.password or parts.fragment:
-        raise ValueError(example)
-    if ".." in host or port == 0:
-        raise ValueError(example)
-    return parts, host, port
+        return None
+    if parts.scheme not in ("http", "https") or not host or ".." in host or port == 0:
+        return None
+    return None if parts.username or parts.password or parts.fragment else (parts, host, port)
 
 
 def _relay(relay: str) -> tuple[str, int]:
     """The host and port of a relay: plain http, because what goes through it is encrypted to the collector."""
-    allowed = "the address of an HTTP proxy that knows CONNECT, such as http://relay.example:3128"
-    try:
-        parts, host, port = _parts(relay)
-    except ValueError:
-        raise ParameterError("relay", relay, allowed) from None
-    if parts.scheme != "http" or port is None or parts.path not in ("", "/") or parts.query:
-        raise ParameterError("relay", relay, allowed)
-    return host, port
+    read = _parts(relay)
+    if read is not None:
+        parts, host, port = read
+        if parts.scheme == "http" and port is not None and parts.path in ("", "/") and not parts.query:
+            return host, port
+    raise ParameterError(
+        "relay", relay, "the address of an HTTP proxy that knows CONNECT, such as http://relay.example:3128"
+    )
 
 
 def _kept_replies(connection: http.client.HTTPConnection) -> list[http.client.HTTPResponse]:

@@ -123,7 +123,7 @@ def _declared(pairs: Sequence[str], offered: Mapping[str, Sequence[str]]) -> dic
 
 def _later(client: Client, accepted: AcceptedSurvey, question: Question) -> str | None:
     """Why a question with a panel is not asked now: its round, which this device drew, is not open."""
-    from rrcollect.answer.acceptance import check_round
+    from rrcollect.answer.asking import check_round
     from rrcollect.errors import RoundClosed
 
     if not question.panel:

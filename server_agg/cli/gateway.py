@@ -18,7 +18,7 @@ import numpy as np
 
 import rrcollect
 from rrcollect import Report
-from rrcollect.answer.keystream import fresh_keystream
+from rrcollect.answer.draw import fresh_keystream
 from rrcollect.publish.kinds import AnyKind
 from server_agg import write_packed
 from server_agg.batch.writing import write_whole

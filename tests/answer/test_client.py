@@ -47,14 +47,14 @@ def never():
 
 
 def test_the_whole_of_it_in_a_few_lines(tmp_path):
-    with client(tmp_path) as device:
-        accepted = device.accept(envelope())
-        report = device.answer(accepted, "q1", True)
-        assert report.answer in ("0", "1")
-        assert report.survey == survey().digest
-        collector = SimulatedCollector([survey()])
-        assert device.deliver(collector).delivered == 1
-        assert list(collector.reports.values()) == [report]
+    device = client(tmp_path)
+    accepted = device.accept(envelope())
+    report = device.answer(accepted, "q1", True)
+    assert report.answer in ("0", "1")
+    assert report.survey == survey().digest
+    collector = SimulatedCollector([survey()])
+    assert device.deliver(collector).delivered == 1
+    assert list(collector.reports.values()) == [report]
 
 
 def test_asked_again_it_repeats_the_same_bytes_and_reads_no_truth(tmp_path):

@@ -25,8 +25,8 @@ from pathlib import Path
 from rrcollect import Client, Policy, PublicKey, TrustedPublisher
 folder = Path({folder!r})
 policy = Policy([TrustedPublisher("Example", [PublicKey.from_pem((folder / "key.pub").read_bytes())])])
-with Client(folder / __import__("secrets").token_hex(8), attributes=["doped"], policy=policy) as client:
-    client.answer(client.accept((folder / "survey.json").read_bytes()), "q1", True)
+client = Client(folder / __import__("secrets").token_hex(8), attributes=["doped"], policy=policy)
+client.answer(client.accept((folder / "survey.json").read_bytes()), "q1", True)
 """
 OPENDP = """
 import opendp.prelude as dp

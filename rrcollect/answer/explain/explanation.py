@@ -92,19 +92,14 @@ def _segments(survey: Survey, language: str | None) -> Iterator[str]:
 
 def _question_sentences(question: Question, ledgers: int, words: Words) -> Iterator[str]:
     """How the answer is changed, in how many rounds, and what all answers to the question can tell."""
-    yield from _draw(question, words)
+    yield words.spoken(question.sentences.drawn)
+    yield from map(words.spoken, question.kind.sentences)
     if question.panel:
         yield words.say("panel", count=str(question.rounds))
     elif question.rounds > 1:
         yield words.say("rounds", count=str(question.rounds))
     yield from proof_sentences(question, words)
     yield from limit_sentences(bound([(question.design, question.answered_rounds * ledgers)]), "", words)
-
-
-def _draw(question: Question, words: Words) -> Iterator[str]:
-    """What is sent instead of the truth, and what the kind adds to it."""
-    yield words.spoken(question.sentences.drawn)
-    yield from map(words.spoken, question.kind.sentences)
 
 
 def proof_sentences(question: Question, words: Words) -> Iterator[str]:

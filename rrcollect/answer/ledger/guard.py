@@ -115,11 +115,8 @@ class RollbackGuard:
         kept = sorted((self.lines() or {}).items())[-KEPT_LINES:]
         draft = self.path.with_name(self.path.name + ".new")
         try:
-            handle = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-            try:
-                _write(handle, b"".join(_spelled(number, chain) for number, chain in kept))
-            finally:
-                os.close(handle)
+            draft.unlink(missing_ok=True)
+            append(draft, b"".join(_spelled(number, chain) for number, chain in kept))
             os.replace(draft, self.path)
             sync_folder(self.path.parent)
         except OSError as error:
@@ -136,6 +133,15 @@ def _write(handle: int, data: bytes) -> None:
     if os.write(handle, data) != len(data):
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
     os.fsync(handle)
+
+
+def append(path: Path, data: bytes) -> None:
+    """Write at the end of a file, whole and durably; made if it is not there."""
+    handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+    try:
+        _write(handle, data)
+    finally:
+        os.close(handle)
 
 
 def sync_folder(path: Path) -> None:

@@ -253,7 +253,6 @@ CHECK = Check(
         "tests/assurance/sampler/sets.py",
         "tests/assurance/sampler/statistics.py",
         "rrcollect/answer/draw.py",
-        "rrcollect/answer/keystream.py",
         "rrcollect/design/bulk_bits.py",
         "rrcollect/design/bulk_sets.py",
         "rrcollect/design/sampling.py",
