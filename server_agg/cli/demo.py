@@ -10,7 +10,7 @@ from argparse import ArgumentParser, Namespace
 from pathlib import Path
 
 from server_agg.cli.options import add, refuse
-from server_agg.cli.terminal import Output, progress, write_text
+from server_agg.cli.terminal import Output, progress, write_file
 
 FOLDER = "rrcollect-demo"
 LEAST = 200  # people, so that every sport has answers to estimate from
@@ -49,8 +49,8 @@ def demo(options: Namespace) -> Output:
         shown = run_demo(options.folder, options.respondents, options.seconds, tell)
     report = options.folder / "report.html"
     program = program_name(options.folder)
-    write_text(report, page(shown, program), force=True)
-    write_text(options.folder / "picture.svg", picture(shown), force=True)
+    write_file(report, page(shown, program), force=True)
+    write_file(options.folder / "picture.svg", picture(shown), force=True)
     go_on = f"cd {shlex.quote(str(options.folder))}\n  {program} verify survey.signed.json --trust publisher.pem.pub"
     said = f"Report: {report.resolve().as_uri()}\nTo go on (the report has more):\n  {go_on}"
     return Output({"report": str(report), **shown.as_dict()}, str(shown), said)

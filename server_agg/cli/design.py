@@ -10,11 +10,12 @@ from __future__ import annotations
 
 import math
 from argparse import ArgumentParser, Namespace
+from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
 from rrcollect.errors import ParameterError
-from server_agg.cli.options import DESIGN, KIND, NAMES, PLOT, add, design_of, given_of
+from server_agg.cli.options import DESIGN, KIND, NAMES, PLOT, add, design_of, given_of, refuse
 from server_agg.cli.terminal import Output, table
 
 if TYPE_CHECKING:
@@ -26,6 +27,7 @@ DEVICE_RATIO = 9  # a device with the default policy lets no answer change the o
 HEAD = ["candidate", "p00", "p11", "n·variance", "× least", "yes ×", "no ×", "devices", ""]
 NUMERIC = {1, 2, 3, 4, 5, 6}
 EPSILON = "an ε such as 1 or 'ln 3'"
+TWO = {"epsilon_yes", "epsilon_no"}
 
 
 def add_design(parser: ArgumentParser) -> None:
@@ -58,34 +60,26 @@ def design(options: Namespace) -> Output:
     """Choose a design, say why, and show what else there was."""
     given = given_of(options, *NAMES, "delta", "prevalence", "prior", "between", "regret", "max_ratio", "options",
                      "bounds", "epsilon_yes", "epsilon_no", "innocuous")  # fmt: skip
-    if options.classic == []:
-        _only(given, "--classic", "epsilon", "prevalence", "innocuous")
-        return _procedures(options)
-    if options.options is not None:
-        _only(given, "--options", "options", "epsilon", "delta")
-        return _choice(options)
-    if given & {"epsilon_yes", "epsilon_no"}:
-        _only(given, "--epsilon-yes", "epsilon_yes", "epsilon_no", "prevalence")
-        return _two_sided(options)
+    ways: dict[str, tuple[bool, set[str], Callable[[Namespace], Output]]] = {
+        "--classic": (options.classic == [], {"epsilon", "prevalence", "innocuous"}, _procedures),
+        "--options": (options.options is not None, {"options", "epsilon", "delta"}, _choice),
+        "--epsilon-yes": (bool(given & TWO), TWO | {"prevalence"}, _two_sided),
+    }
+    for word, (meant, allowed, run) in ways.items():
+        if meant:
+            for name in sorted(given - allowed):
+                raise ParameterError(f"--{name.replace('_', '-')}", "given", f"not together with {word}")
+            return run(options)
     if options.classic or given & {"p00", "p11", "forced_yes", "forced_no"}:
         return _given(options)
-    if options.epsilon is None:
-        return _switch(options)
-    return _yes_no(options)
-
-
-def _only(given: set[str], word: str, *allowed: str) -> None:
-    """Refuse the words of other designs."""
-    for name in sorted(given - set(allowed)):
-        raise ParameterError(f"--{name.replace('_', '-')}", "given", f"not together with {word}")
+    return _switch(options) if options.epsilon is None else _yes_no(options)
 
 
 def _switch(options: Namespace) -> Output:
     """Without an ε, only the figure of the paper."""
-    if options.plot is None:
-        raise ParameterError("--epsilon", None, f"{EPSILON}; or --epsilon-yes and --epsilon-no")
     from server_agg import plan
 
+    refuse((options.plot is None, "--epsilon", None, f"{EPSILON}; or --epsilon-yes and --epsilon-no"))
     words = "where the optimum switches ([HLM17] Figure 1)"
     return Output({"file": str(options.plot)}, words, picture=plan.plot_switch)
 
@@ -94,9 +88,9 @@ def _given(options: Namespace) -> Output:
     """A design of the caller's own: what an answer tells, and what devices do."""
     found: Any = design_of(options)
     at = None if options.prevalence is None else Fraction(options.prevalence)
-    row = _described(found.to_grid(), "given", float(_figure(found, at, at)))
+    row = _described(found.to_grid(), "given", _figure(found, at, at))
     where = "the worst prevalence" if at is None else f"prevalence {options.prevalence}"
-    said = [f"{found}: {found.loss}, n·variance at {where}", table(HEAD, [_row(row)], NUMERIC), LEGEND]
+    said = [f"{found}: {found.loss}, n·variance at {where}", _table([row]), LEGEND]
     return Output({**row, "judged": where}, *said, "\n".join(_warned(found.to_grid())))
 
 
@@ -111,13 +105,12 @@ def _yes_no(options: Namespace) -> Output:
     where = "at the worst prevalence" if low is None or high is None else f"at prevalence {float(low):.4g}"
     if low is not None and low != high:
         where = f"at the worst prevalence in [{float(low):.4g}, {float(high or 0):.4g}]"
-    drawn = table(HEAD, [_row(one) for one in candidates], NUMERIC)
     notes = "\n".join(f"Warning: {each}" for each in warnings)
     data = {"chosen": [_as_data(each, options.n) for each in found], "candidates": candidates}
     explained = [each.explain(options.n) for each in found]
     return Output(
         {**data, "judged": where, "warnings": warnings},
-        *(*explained, f"Candidates, n·variance {where}:", drawn, LEGEND, notes),
+        *(*explained, f"Candidates, n·variance {where}:", _table(candidates), LEGEND, notes),
         picture=lambda: plan.plot_region(options.epsilon, options.delta, prevalence=options.prevalence or "0.1"),
     )
 
@@ -125,14 +118,14 @@ def _yes_no(options: Namespace) -> Output:
 def _chosen(options: Namespace) -> list[Design]:
     from rrcollect import Promise, optimal_design
 
-    epsilon, delta = options.epsilon, options.delta
-    if options.regret and not options.between:
-        raise ParameterError("--regret", True, "together with --between LOW HIGH")
-    if options.max_ratio:
-        if options.between or options.prior:
-            allowed = "with --prevalence or alone, not with --between or --prior"
-            raise ParameterError("--max-ratio", options.max_ratio, allowed)
-        return [optimal_design(Promise.capped(epsilon, delta, options.max_ratio), prevalence=options.prevalence)]
+    epsilon, delta, ratio = options.epsilon, options.delta, options.max_ratio
+    alone = "with --prevalence or alone, not with --between or --prior"
+    refuse(
+        (options.regret and not options.between, "--regret", True, "together with --between LOW HIGH"),
+        (ratio and (options.between or options.prior), "--max-ratio", ratio, alone),
+    )
+    if ratio:
+        return [optimal_design(Promise.capped(epsilon, delta, ratio), prevalence=options.prevalence)]
     if options.between:
         criterion: Literal["variance", "regret"] = "regret" if options.regret else "variance"
         return [optimal_design(epsilon, delta, prevalence=tuple(options.between), criterion=criterion)]
@@ -156,22 +149,22 @@ def _candidates(found: list[Design], options: Namespace) -> list[dict[str, Any]]
     from rrcollect import Promise, optimal_design
     from rrcollect.design.corners import corners
 
-    chosen = found[0]
-    named: dict[Design, str] = {corner.to_design(): corner.name for corner in corners(chosen.choice.promise)}
+    choice = found[0].choice
+    named: dict[Design, str] = {corner.to_design(): corner.name for corner in corners(choice.promise)}
     for each in found:
         named.setdefault(each, "balanced" if options.regret else "under the cap")
-    choice = chosen.choice
     at = choice.low if choice.low == choice.high else None
     capped = optimal_design(Promise.capped(options.epsilon, options.delta, DEVICE_RATIO), prevalence=at)
     named.setdefault(capped, f"ratio at most {DEVICE_RATIO}")
     figures = {each: _figure(each, choice.low, choice.high) for each in named}
     least = min(figures.values())
-    rows = [(each, _described(each, name, float(figures[each]))) for each, name in named.items()]
-    times = {each: float(figures[each] / least) if least else None for each in named}
-    return [{**row, "times_the_least": times[each], "chosen": each in found} for each, row in rows]
+    times = {each: float(figure / least) if least else None for each, figure in figures.items()}
+    return [_described(each, name, figures[each], times[each], each in found) for each, name in named.items()]
 
 
-def _described(design: Design, name: str, n_variance: float) -> dict[str, Any]:
+def _described(
+    design: Design, name: str, n_variance: Fraction, times: float | None = None, chosen: bool = False
+) -> dict[str, Any]:
     """One row of the table."""
     ratios = [design.likelihood_ratio(bit) for bit in (1, 0)]
     yes, no = (None if math.isinf(ratio) else float(ratio) for ratio in ratios)
@@ -179,11 +172,11 @@ def _described(design: Design, name: str, n_variance: float) -> dict[str, Any]:
         "name": name,
         "design": design.to_wire(),
         "shown": [f"{float(design.p00):.4g}", f"{float(design.p11):.4g}"],
-        "n_variance": n_variance,
-        "times_the_least": None,
+        "n_variance": float(n_variance),
+        "times_the_least": times,
         "odds_yes": yes,
         "odds_no": no,
-        "chosen": False,
+        "chosen": chosen,
         "proofs": list(design.proofs),
         "refused": _refusal(design),
     }
@@ -211,21 +204,15 @@ def _refusal(design: Design) -> str | None:
     return None
 
 
-def _row(one: dict[str, Any]) -> list[str]:
-    def odds(ratio: float | None) -> str:
-        return "proof" if ratio is None else f"{ratio:.4g}"
-
-    times = one["times_the_least"]
-    return [
-        one["name"],
-        *one["shown"],
-        f"{one['n_variance']:.5g}",
-        "" if times is None else f"{times:.3g}",
-        odds(one["odds_yes"]),
-        odds(one["odds_no"]),
-        "refuse" if one["refused"] else "accept",
-        "◄ chosen" if one["chosen"] else "",
-    ]
+def _table(described: list[dict[str, Any]]) -> str:
+    rows = []
+    for one in described:
+        times = one["times_the_least"]
+        odds = ["proof" if ratio is None else f"{ratio:.4g}" for ratio in (one["odds_yes"], one["odds_no"])]
+        figures = [f"{one['n_variance']:.5g}", "" if times is None else f"{times:.3g}"]
+        devices = ["refuse" if one["refused"] else "accept", "◄ chosen" if one["chosen"] else ""]
+        rows.append([one["name"], *one["shown"], *figures, *odds, *devices])
+    return table(HEAD, rows, NUMERIC)
 
 
 def _warned(design: Design) -> list[str]:
@@ -234,8 +221,7 @@ def _warned(design: Design) -> list[str]:
     if design.proofs:
         proofs = " and a ".join(f'"{word}"' for word in design.proofs)
         said.append(f"a {proofs} is a proof (see People); publishing it needs your signed `disclosure`")
-    refused = _refusal(design)
-    if refused:
+    if refused := _refusal(design):
         said.append(f"a device with the default policy would not answer by it: {refused}")
     return said
 
@@ -262,8 +248,7 @@ def _choice(options: Namespace) -> Output:
     from server_agg.plan.procedures import OTHERS_HEAD, OTHERS_NUMERIC, compare_choices, plot_choices
     from server_agg.results.drawing import Picture
 
-    if options.epsilon is None:
-        raise ParameterError("--epsilon", None, EPSILON)
+    refuse((options.epsilon is None, "--epsilon", None, EPSILON))
     chosen = best_sets(options.epsilon, options.options, options.delta)
     lines = compare_choices(options.epsilon, options.options)
     drawn = table(OTHERS_HEAD, [line.cells() for line in lines], set(OTHERS_NUMERIC))
@@ -278,24 +263,21 @@ def _two_sided(options: Namespace) -> Output:
     """The best design under two promises, in words, beside the one that keeps the smaller of both."""
     from rrcollect import Epsilon, Promise, optimal_design
 
-    if options.epsilon_yes is None or options.epsilon_no is None:
-        raise ParameterError("--epsilon-yes and --epsilon-no", None, "both of them")
+    refuse((None in (options.epsilon_yes, options.epsilon_no), "--epsilon-yes and --epsilon-no", None, "both of them"))
     chosen = optimal_design(Promise.two_sided(options.epsilon_yes, options.epsilon_no))
     strict = optimal_design(min(Epsilon(options.epsilon_yes), Epsilon(options.epsilon_no)))
     at = options.prevalence or "0.1"
     named = {"two promises": chosen, "the smaller for both": strict}
-    rows = [_described(each, name, float(each.variance(at))) for name, each in named.items()]
+    rows = [_described(each, name, each.variance(at)) for name, each in named.items()]
     data = {"design": chosen.to_wire(), "reason": chosen.choice.reason, "prevalence": at, "candidates": rows}
-    drawn = table(HEAD, [_row(row) for row in rows], NUMERIC)
-    return Output(data, chosen.explain(options.n), f"n·variance at prevalence {at}:", drawn)
+    return Output(data, chosen.explain(options.n), f"n·variance at prevalence {at}:", _table(rows))
 
 
 def _procedures(options: Namespace) -> Output:
     """The classic procedures side by side, graded at the same ε."""
     from server_agg.plan.procedures import HEAD, NUMERIC, compare_procedures
 
-    if options.epsilon is None:
-        raise ParameterError("--epsilon", None, EPSILON)
+    refuse((options.epsilon is None, "--epsilon", None, EPSILON))
     lines = compare_procedures(options.epsilon, options.prevalence or "0.1", options.innocuous or "1/4")
     drawn = table(HEAD, [line.cells() for line in lines], set(NUMERIC))
     words = "effective: what an answer is worth against a direct and honest one"

@@ -29,7 +29,7 @@ from server_agg.cli.options import (
     target_of,
 )
 from server_agg.cli.sources import asked_in, batch_of, split_sources, tallies_of
-from server_agg.cli.terminal import Incomplete, Output, show, shown, write_text
+from server_agg.cli.terminal import Incomplete, Output, show, shown, write_file
 
 if TYPE_CHECKING:
     from server_agg import Tallies, Tally
@@ -222,6 +222,6 @@ def _write_sample(options: Namespace) -> Output:
     rows = [f"{region},{said}" for region, (yes, no) in SAMPLE.items() for said in ["yes"] * yes + ["no"] * no]
     mixed = [rows[9 * place % len(rows)] for place in range(len(rows))]  # all of them: 9 and 350 share no factor
     lines = ["person,region,answer", *(f"{number},{row}" for number, row in enumerate([*mixed, "east,"], 1))]
-    write_text(options.sample, "\n".join(lines) + "\n", force=options.force)
+    write_file(options.sample, "\n".join(lines) + "\n", force=options.force)
     said = f"{options.sample}: {len(lines) - 1} made-up rows; forced yes on a 1, forced no on a 6 of a die"
     return Output({"file": str(options.sample), "rows": len(lines) - 1}, said)

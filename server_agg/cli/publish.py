@@ -8,19 +8,19 @@ import sys
 from argparse import ArgumentParser, Namespace
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode, urlsplit
 
-from rrcollect.errors import Blame, ParameterError, RRCollectError
-from server_agg.cli.options import FORCE, KEY, PASSWORD, SURVEY, TRUST, add, out
+from rrcollect.errors import Blame, RRCollectError
+from server_agg.cli.options import FORCE, KEY, PASSWORD, SURVEY, TRUST, add, out, refuse
 from server_agg.cli.sources import password, read_envelope, signing_keys, split_sources, trusted
-from server_agg.cli.terminal import CannotWrite, Incomplete, Output, new_file, plain, refuse_existing, write_text
+from server_agg.cli.terminal import CannotWrite, Incomplete, Output, new_file, plain, refuse_existing, write_file
 
 if TYPE_CHECKING:
     from rrcollect import PublicKey
-    from rrcollect.publish.survey import Publication
 
 MOST_INVITES = 1_000_000
+HERE = ("127.0.0.1", "::1", "localhost")
 
 
 class CannotUpload(RRCollectError):
@@ -44,8 +44,7 @@ def keygen(options: Namespace) -> Output:
     key = SigningKey.generate()
     key.save(options.out, password(options.password))
     try:
-        with new_file(public, force=None) as partial:
-            partial.write_bytes(key.public.to_pem())
+        write_file(public, key.public.to_pem(), force=None)
     except CannotWrite:
         options.out.unlink()  # made a moment ago, and of no use without its public half
         raise
@@ -73,9 +72,9 @@ def add_publish(parser: ArgumentParser) -> None:
 
 def publish(options: Namespace) -> Output:
     """Check, compose and sign a survey, warn of what devices would refuse, and upload it if asked to."""
-    from rrcollect.publish.survey_file import template
-
     if options.template:
+        from rrcollect.publish.survey_file import template
+
         text = template(invited=options.invited)
         return Output({"template": text}, text)
     if (options.to is None) != (options.token_file is None):
@@ -84,40 +83,28 @@ def publish(options: Namespace) -> Output:
         return _publish_signed(options)
     if options.survey is None or not options.key or options.out is None:
         raise Incomplete("give FILE, --key and --out; --template prints a survey to start from")
-    publication = _signed(options)
-    whole = publication.composition.whole
-    data = {
-        "digest": publication.digest,
-        "epsilon": str(whole.epsilon),
-        "delta": str(whole.delta),
-        "file": str(options.out),
-        "warnings": list(publication.warnings),
-    }
-    for warning in publication.warnings:
-        sys.stderr.write(f"warning: {plain(warning)}\n")
-    said = [publication.composition.explain()]
-    said += [f"{options.out}: {len(publication.envelope)} bytes, digest {publication.digest}"]
-    if options.to is not None:
-        keys = [key.public for key in signing_keys(options)]
-        data["pages"] = pages = _upload(options, publication.envelope, keys)
-        said += [f"uploaded to {options.to}", *(f"survey:  {page}" for page in pages)]
-    return Output(data, "\n".join(said))
-
-
-def _signed(options: Namespace) -> Publication:
-    """The survey signed, in its file."""
     from rrcollect import Survey
     from rrcollect.publish.question import at
 
-    if options.expect is not None and options.expect < 1:
-        raise ParameterError("--expect", options.expect, "1 or more answers")
-    survey = Survey.read(options.survey)
-    keys = signing_keys(options)
+    refuse((options.expect is not None and options.expect < 1, "--expect", options.expect, "1 or more answers"))
+    survey, keys = Survey.read(options.survey), signing_keys(options)
     with at(str(options.survey)):
         publication = survey.publish(keys, expected=options.expect)
-    with new_file(options.out, force=options.force) as partial:
-        partial.write_bytes(publication.envelope)
-    return publication
+    write_file(options.out, publication.envelope, force=options.force)
+    for warning in publication.warnings:
+        sys.stderr.write(f"warning: {plain(warning)}\n")
+    composed = publication.composition
+    data: dict[str, Any] = {
+        "digest": publication.digest,
+        "epsilon": str(composed.whole.epsilon),
+        "delta": str(composed.whole.delta),
+    }
+    data |= {"file": str(options.out), "warnings": list(publication.warnings)}
+    said = [composed.explain(), f"{options.out}: {len(publication.envelope)} bytes, digest {publication.digest}"]
+    if options.to is not None:
+        data["pages"] = pages = _upload(options, publication.envelope, [key.public for key in keys])
+        said += [f"uploaded to {options.to}", *(f"survey:  {page}" for page in pages)]
+    return Output(data, "\n".join(said))
 
 
 def _publish_signed(options: Namespace) -> Output:
@@ -138,11 +125,8 @@ def _upload(options: Namespace, envelope: bytes, keys: Sequence[PublicKey]) -> l
     from server_agg.collect.settings import OwnerToken
 
     address = urlsplit(options.to)
-    local = address.hostname in ("127.0.0.1", "::1", "localhost")
-    if address.scheme != "https" and not (address.scheme == "http" and local):
-        raise ParameterError(
-            "--to", options.to, "https://… (http:// only to this machine: the token is in the request)"
-        )
+    safe = address.scheme == "https" or (address.scheme == "http" and address.hostname in HERE)
+    refuse((not safe, "--to", options.to, "https://… (http:// only to this machine: the token is in the request)"))
     token = OwnerToken.read(options.token_file)
     kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
     connection = kind(address.hostname or "", address.port, timeout=60)
@@ -181,14 +165,12 @@ def verify(options: Namespace) -> Output:
     """What a device with the default policy would say to an envelope."""
     from rrcollect import Policy, TrustedPublisher
     from rrcollect.errors import SurveyRefused
-    from rrcollect.publish.envelope import verify as open_envelope
-    from rrcollect.publish.survey import Survey
 
     keys = trusted(options)
-    data = options.survey.read_bytes()
     try:
-        named = options.publisher or Survey.from_payload(open_envelope(data, keys).payload).publisher
-        accepted = Policy([TrustedPublisher(named, keys, options.threshold)]).accept(data)
+        survey, envelope = read_envelope(options.survey, keys)
+        trust = TrustedPublisher(options.publisher or survey.publisher, keys, options.threshold)
+        accepted = Policy([trust]).accept(envelope)
     except SurveyRefused as error:
         name = type(error).__name__
         sys.stderr.write("" if options.json else plain(f"not accepted: {name}: {error}") + "\n")
@@ -205,14 +187,11 @@ def add_withdraw(parser: ArgumentParser) -> None:
 
 def withdraw(options: Namespace) -> Output:
     """Sign that a survey is over; with keys that signed it, or devices would not take it."""
-
     if not options.key:
         raise Incomplete("give --key: a private key that signed the survey")
     keys = signing_keys(options)
     survey, _ = read_envelope(options.survey, [key.public for key in keys])
-    envelope = survey.withdraw(keys)
-    with new_file(options.out, force=options.force) as partial:
-        partial.write_bytes(envelope)
+    write_file(options.out, survey.withdraw(keys), force=options.force)
     data = {"survey": survey.digest, "name": survey.name, "version": survey.version, "file": str(options.out)}
     words = f"withdrawn: {survey.name}, version {survey.version}"
     words += f", digest {survey.digest}\n{options.out}: publish it wherever the survey was"
@@ -237,10 +216,10 @@ def invite(options: Namespace) -> Output:
     from server_agg.files import write_csv
 
     survey, _ = read_envelope(options.survey, trusted(options))
-    if not survey.invite_only:
-        raise ParameterError(str(options.survey), "open to everybody", "a survey with invite_only = true")
-    if not 1 <= options.count <= MOST_INVITES:
-        raise ParameterError("--count", options.count, f"1 to {MOST_INVITES}")
+    refuse(
+        (not survey.invite_only, str(options.survey), "open to everybody", "a survey with invite_only = true"),
+        (not 1 <= options.count <= MOST_INVITES, "--count", options.count, f"1 to {MOST_INVITES}"),
+    )
     check_number(options.count, survey)
     made = [new_invite() for _ in range(options.count)]
     hashes = ticket_hashes(made, survey)
@@ -250,7 +229,7 @@ def invite(options: Namespace) -> Output:
         os.fchmod(handle, 0o600)  # anyone who reads it can answer in these people's place
         with open(handle, "w", encoding="utf-8", newline="") as file:
             write_csv(file, ("invite", "link"), ((one, f"{page}{one}" if page else "") for one in made))
-    write_text(options.hashes, "\n".join(hashes) + "\n", force=options.force)
+    write_file(options.hashes, "\n".join(hashes) + "\n", force=options.force)
     words = (
         f"{options.out}: {options.count} invites; keep it safe: anyone with it can answer, and can tell which answers "
         f"came from one invite\n{options.hashes}: {len(hashes)} hashes of tickets, sorted"

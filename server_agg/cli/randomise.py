@@ -38,7 +38,7 @@ from server_agg.cli.options import (
     sources,
 )
 from server_agg.cli.sources import accepted_survey, read_keys, split_sources
-from server_agg.cli.terminal import CannotWrite, Incomplete, Output, new_file, progress, write_text
+from server_agg.cli.terminal import CannotWrite, Incomplete, Output, new_file, progress, write_file
 
 if TYPE_CHECKING:
     from rrcollect import BulkLedger
@@ -255,6 +255,6 @@ def _sample(options: Namespace) -> Output:
     """Made-up people with the columns of the template's survey."""
     from server_agg.demo.people import sample_csv
 
-    write_text(options.sample, sample_csv(SAMPLE), force=None)
+    write_file(options.sample, sample_csv(SAMPLE), force=None)
     words = f"{options.sample}: {SAMPLE} made-up people, columns person, sport, doped, pressed, fixed"
     return Output({"file": str(options.sample), "rows": SAMPLE}, words)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from server_agg.cli.options import COLUMN, FORCE, add, out, sources
 from server_agg.cli.sources import asked_in, batch_of
-from server_agg.cli.terminal import Output, shown, write_text
+from server_agg.cli.terminal import Output, shown, write_file
 
 
 def add_tally(parser: ArgumentParser) -> None:
@@ -39,7 +39,7 @@ def tally(options: Namespace) -> Output:
             raise
         raise ParameterError("--memory", options.memory, error.allowed) from None
     if options.out:
-        write_text(options.out, result.tallies.to_json() + "\n", force=options.force)
+        write_file(options.out, result.tallies.to_json() + "\n", force=options.force)
     data = {"summary": result.summary.as_dict(), "tallies": json.loads(result.tallies.to_json())}
     parts = shown(survey_results(result.tallies, asked=asked_in(options)))
     refused_all = result.summary.rows and not result.summary.accepted

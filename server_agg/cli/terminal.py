@@ -221,10 +221,10 @@ def writing(path: str | os.PathLike[str]) -> Iterator[None]:
         ) from None
 
 
-def write_text(path: str | os.PathLike[str], text: str, *, force: bool | None) -> None:
-    """Write a text file, whole or not at all."""
+def write_file(path: str | os.PathLike[str], content: str | bytes, *, force: bool | None) -> None:
+    """Write a file, whole or not at all; text in UTF-8."""
     with new_file(path, force=force) as partial:
-        partial.write_text(text, encoding="utf-8")
+        partial.write_bytes(content.encode() if isinstance(content, str) else content)
 
 
 def check_outputs(options: Namespace) -> None:

@@ -96,9 +96,9 @@ def cells_of(kind: AnyKind) -> Cells:
 
 def _places(kind: AnyKind) -> dict[str, int]:
     """The places of the options by their labels in all languages, those left out that stand for two options."""
-    found = {(label, place) for place, option in enumerate(kind.labels) for label in option.values()}
+    found = dict.fromkeys((label, place) for place, option in enumerate(kind.labels) for label in option.values())
     often = Counter(label for label, _ in found)
-    return {label: place for label, place in sorted(found, key=lambda one: one[1]) if often[label] == 1}
+    return {label: place for label, place in found if often[label] == 1}
 
 
 def _text(cell: Any) -> str:
