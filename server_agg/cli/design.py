@@ -246,7 +246,6 @@ def _choice(options: Namespace) -> Output:
     """The best design for so many options, in words, and others' beside it."""
     from rrcollect.design.optimal import best_sets
     from server_agg.plan.procedures import OTHERS_HEAD, OTHERS_NUMERIC, compare_choices, plot_choices
-    from server_agg.results.drawing import Picture
 
     refuse((options.epsilon is None, "--epsilon", None, EPSILON))
     chosen = best_sets(options.epsilon, options.options, options.delta)
@@ -256,7 +255,7 @@ def _choice(options: Namespace) -> Output:
     data = {"design": chosen.to_wire(), "epsilon": chosen.epsilon(), "explained": explained}
     data["compared"] = [line.as_dict() for line in lines]
     said = (explained, "Others at the same ε:", drawn, OTHERS)
-    return Output(data, *said, picture=lambda: Picture(plot_choices(options.options)))
+    return Output(data, *said, picture=lambda: plot_choices(options.options))
 
 
 def _two_sided(options: Namespace) -> Output:

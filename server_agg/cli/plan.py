@@ -7,7 +7,6 @@ survey with a known truth (`server_agg.plan.rehearsal`).
 from __future__ import annotations
 
 from argparse import ArgumentParser, Namespace
-from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rrcollect.errors import ParameterError
@@ -16,7 +15,6 @@ from server_agg.cli.terminal import Incomplete, Output, progress, shown, table
 
 if TYPE_CHECKING:
     from server_agg.plan.rehearsal import Rehearsal
-    from server_agg.results.drawing import Picture
 
 EPSILONS = ("0.25", "0.5", "1", "ln 3", "2", "3", "4")
 SIZES = [50 * 2**i for i in range(9)]
@@ -106,7 +104,7 @@ def _groups(options: Namespace) -> Output:
         raise ParameterError("--difference", options.difference, "together with --epsilon, and either --n or --power")
     how: dict[str, Any] = {name: getattr(options, name) for name in ("difference", "prevalence", "level")}
     design = design_of(options)
-    picture = partial(plan.plot_power, {str(design): design}, SIZES, **how)
+    picture = plan.power_curve({str(design): design}, SIZES, **how).plot
     if options.n is not None:
         power, direct = (plan.power(one, options.n, **how) for one in (design, DIRECT))
         words = (
@@ -186,22 +184,7 @@ def _rehearse(options: Namespace) -> Output:
             methods=None if options.method == "exact" else [options.method],
             tell=tell,
         )
-    return Output(found.as_dict(), _summary(found), _bins(found), *_coverage(found), picture=partial(_histogram, found))
-
-
-def _summary(found: Rehearsal) -> str:
-    from server_agg.results.tables import text_table
-
-    mean, error = found.mean, found.predicted_spread / found.values.size**0.5
-    verdict = "none to be seen" if abs(found.bias_in_errors) < 4 else "BIASED: this does not happen by chance"
-    rows = [
-        ["surveys", f"{found.values.size:,} of {found.n:,} people each, {found.design}"],
-        ["truth", f"{100 * found.prevalence:.3f} %"],
-        ["mean estimate", f"{100 * mean:.3f} % ± {100 * error:.3f} (one Monte-Carlo standard error)"],
-        ["bias", f"{found.bias_in_errors:+.2f} standard errors: {verdict}"],
-        ["spread", f"{100 * found.spread:.3f} points; theory {100 * found.predicted_spread:.3f}"],
-    ]
-    return text_table(None, rows)
+    return Output(found.as_dict(), *shown(found), _bins(found), picture=found.plot)
 
 
 def _bins(found: Rehearsal) -> str:
@@ -214,39 +197,3 @@ def _bins(found: Rehearsal) -> str:
         mark = " ◄ truth" if low <= found.prevalence < high else ""
         rows.append(f"{100 * low:7.2f} … {100 * high:6.2f} %  {'█' * round(WIDTH * many / counts.max())}{mark}")
     return "\n".join(rows)
-
-
-def _coverage(found: Rehearsal) -> tuple[str, str]:
-    rows = []
-    for each in found.coverages:
-        low, high = each.interval()
-        promise = "guaranteed" if each.guaranteed else "approximate"
-        if high < found.level:
-            promise += ": TOO FEW" if each.guaranteed else ": falls short here"
-        held = [f"{100 * each.share:.2f} %", f"{100 * low:.2f}–{100 * high:.2f} %", f"{100 * each.width:.2f}"]
-        rows.append([each.method, *held, promise])
-    head = ["bar", "held", "coverage (95 %)", "mean width", f"against {100 * found.level:.10g} %"]
-    covered = "population's share" if found.target == "population" else "share among those asked"
-    words = f"held: how many of the bars held the {covered}; coverage: the exact Monte-Carlo interval of that"
-    return table(head, rows, {1, 2, 3}), f"{words}; widths in points"
-
-
-def _histogram(found: Rehearsal) -> Picture:
-    import numpy as np
-
-    from server_agg.results.drawing import COLOURS, Picture, axes_for, plain_axes
-
-    axes = axes_for(None)
-    axes.hist(100 * found.values, bins=40, density=True, color=COLOURS[0], alpha=0.35, label="estimates")
-    left, right = axes.get_xlim()
-    at = np.linspace(left, right, 400)
-    sigma = 100 * found.predicted_spread
-    bell = np.exp(-0.5 * ((at - 100 * found.prevalence) / sigma) ** 2) / (sigma * np.sqrt(2 * np.pi))
-    axes.plot(at, bell, color=COLOURS[0], label="normal curve with the theory's variance")
-    axes.axvline(100 * found.prevalence, color=COLOURS[1], label="truth")
-    axes.axvline(100 * found.mean, color="black", linestyle="--", label="mean estimate")
-    axes.set_xlabel("estimate, %")
-    axes.set_yticks([])
-    plain_axes(axes, f"{found.values.size} surveys of {found.n} people; {found.design}")
-    axes.legend(fontsize="small", frameon=False)
-    return Picture(axes)

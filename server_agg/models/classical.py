@@ -80,7 +80,7 @@ def kuk(people: Sequence[int], design: RepeatedDesign, target: str = "population
         variance=lambda: variance_line(one, n, sampling, k), squares=1 / (n * one.c**2),
     )  # fmt: skip
     misfit = Share(Tally(one, n * k, int(mean * n))).misfit
-    found = _findings(n, variance, problem, "hoeffding", misfit, design=one.to_wire(), draws=k, people=counts)
+    found = _findings(n, variance, problem, "hoeffding", misfit, design=one, draws=k, people=counts)
     return replace(found, said=f"n = {n}, {k} draws each")
 
 

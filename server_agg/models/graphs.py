@@ -104,7 +104,7 @@ def graph(
     bar = None if error is None else wald_bar(number, error, "number of triangles")
     rows = [_row(f"degree of {node}", one, people) for node, one in zip(nodes, degrees, strict=True)]
     rows += [_row("density", whole), Row("triangles", None, number, error, bar, scale=COUNTS)]
-    facts = {"nodes": nodes, "design": design.to_wire(), "density": whole, "triangles": number}
+    facts = {"nodes": nodes, "design": design, "density": whole, "triangles": number}
     told = [] if error is not None else ["triangles: no bar, since the estimated variance is not above 0"]
     said_of = f"{len(nodes)} nodes, {len(ties)} pairs"
     return Findings(tuple(rows), "graph", facts, told, said_of, main="density")

@@ -4,7 +4,7 @@ from server_agg.estimates.central_privacy import central_privacy as central_priv
 from server_agg.plan.cost import Price as Price
 from server_agg.plan.cost import price as price
 from server_agg.plan.detection import power as power
-from server_agg.plan.pictures import plot_power as plot_power
+from server_agg.plan.detection import power_curve as power_curve
 from server_agg.plan.pictures import plot_region as plot_region
 from server_agg.plan.pictures import plot_switch as plot_switch
 from server_agg.plan.procedures import compare_choices as compare_choices

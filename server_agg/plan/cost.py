@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.plan.detection import Asked, Bounds
+from server_agg.plan.pictures import draw_lines
 from server_agg.plan.size import Shares, best_design, sample_size, shares_of, size_for_margin
-from server_agg.results.drawing import COLOURS, MARKERS, Picture, axes_for, plain_axes
+from server_agg.results.drawing import Picture
+from server_agg.results.findings import Findings
 from server_agg.results.interval import exact_level
-from server_agg.results.result import Result
 from server_agg.results.row import Row, Scale
 from server_agg.results.tables import Table
+from server_agg.results.words import percent_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -39,29 +41,12 @@ class PriceLine(NamedTuple):
         return self.n / self.direct_n
 
 
-@dataclass(frozen=True)
-class Price(Result):
-    """Answers needed for a margin, one line for each ε (δ = 0, optimal design); made by `price`.  The value of a row is
-    how many times as many answers are needed as asked directly."""
+@dataclass(frozen=True, eq=False)
+class Price(Findings):
+    """Answers needed for a margin, one of `lines` for each ε (δ = 0, optimal design); made by `price`.  The value of a
+    row is how many times as many answers are needed as asked directly."""
 
-    lines: tuple[PriceLine, ...]
-    epsilons: tuple[EpsilonLike, ...]
-    margin: NumberLike
-    options: int
-    prevalence: Shares | None
-    bounds: Bounds | None
-    by: str  # the method of the bars
-    level: NumberLike = 0.95
-
-    target = "population"
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """One for each ε."""
-        return tuple(
-            Row(f"ε = {line.epsilon:.4g}", line.n, line.factor, None, scale=TIMES, extras=line._asdict())
-            for line in self.lines
-        )
+    by: Callable[[str], Price] = field(kw_only=True)  # the same by another method of the bars
 
     def tables(self, level: NumberLike | None = None, method: str | None = None) -> list[tuple[Table, frozenset[int]]]:
         """A line for each ε."""
@@ -73,24 +58,6 @@ class Price(Result):
         ]  # fmt: skip
         return [((head, lines), frozenset(range(6)))]
 
-    def context(self) -> str:
-        """Nothing was counted."""
-        return ""
-
-    def remarks(self) -> list[str]:
-        """What the answers are needed for."""
-        return [self.caption()]
-
-    def extras(self) -> dict[str, object]:
-        """What the answers are needed for."""
-        return {"margin": str(self.margin), "level": float(exact_level(self.level)), "method": self.by}
-
-    def caption(self) -> str:
-        """What the answers are needed for."""
-        at = "the worst prevalence" if self.prevalence is None else f"prevalence {self.prevalence}"
-        options = f"; all {self.options} options at once" if self.options > 2 else ""
-        return f"±{self.margin} at {float(100 * exact_level(self.level)):.10g} % ({self.by} bars), {at}{options}"
-
     def plot(
         self, ax: Axes | None = None, *, limits: tuple[float, float] | None = None, methods: Sequence[str] = ()
     ) -> Picture:
@@ -100,24 +67,17 @@ class Price(Result):
         >>> [int(n) for n in axes.lines[0].get_ydata()]
         [1799, 663]
         """
-        axes = axes_for(ax)
-        for number, method in enumerate(methods or (self.by,)):
-            rows = self.lines if method == self.by else self._with(method).lines
-            colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-            axes.plot([row.epsilon for row in rows], [row.n for row in rows], f"{marker}-", color=colour, label=method)
-            axes.axhline(rows[0].direct_n, color=colour, linestyle="--", linewidth=0.8)
+        used = self.facts["method"]
+        found = {method: self if method == used else self.by(method) for method in methods or (used,)}
+        lines = {m: ([line.epsilon for line in one.lines], [line.n for line in one.lines]) for m, one in found.items()}
+        direct = [one.lines[0].direct_n for one in found.values()]
+        title = f"{self.told[0]}; dashed: asked directly"
+        axes = draw_lines(ax, lines, x="ε", y="answers needed", title=title, dashed=direct)
         axes.set_yscale("log")
         if limits is not None:
             axes.set_ylim(*limits)
-        axes.set_xlabel("ε")
-        axes.set_ylabel("answers needed")
-        plain_axes(axes, f"{self.caption()}; dashed: asked directly")
         axes.legend(frameon=False)
         return Picture(axes)
-
-    def _with(self, method: str) -> Price:
-        how = {"margin": self.margin, "options": self.options, "prevalence": self.prevalence, "bounds": self.bounds}
-        return price(self.epsilons, **how, level=self.level, method=method)  # type: ignore[arg-type]
 
 
 def price(
@@ -143,12 +103,20 @@ def price(
     given = tuple(epsilons)
     if not given:
         raise ParameterError("epsilons", epsilons, "one ε or more")
-    rows = []
+    lines = []
     for epsilon in given:
         design = best_design(epsilon, options)
         n = sample_size(design, margin=margin, prevalence=prevalence, bounds=bounds, level=level, method=method)
         asked = Asked.of(design, level, bounds)
         direct = size_for_margin(asked.direct(), margin, prevalence, method, None)
         worth = min(float(asked.design.effective_sample_ratio(at)) for at in shares_of(asked, prevalence))
-        rows.append(PriceLine(float(Epsilon(epsilon)), float(asked.design.p11), worth, n, direct))
-    return Price(tuple(rows), given, margin, options, prevalence, bounds, method, exact_level(level))
+        lines.append(PriceLine(float(Epsilon(epsilon)), float(asked.design.p11), worth, n, direct))
+    rows = tuple(
+        Row(f"ε = {line.epsilon:.4g}", line.n, line.factor, None, scale=TIMES, extras=line._asdict()) for line in lines
+    )
+    at = "the worst prevalence" if prevalence is None else f"prevalence {prevalence}"
+    every = f"; all {options} options at once" if options > 2 else ""
+    told = f"±{margin} at {percent_of(level)} ({method} bars), {at}{every}"
+    facts = {"lines": lines, "margin": str(margin), "level": float(exact_level(level)), "method": method}
+    how: Any = {"margin": margin, "options": options, "prevalence": prevalence, "bounds": bounds, "level": level}
+    return Price(rows, "population", facts, [told], "", by=lambda other: price(given, **how, method=other))

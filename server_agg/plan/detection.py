@@ -16,9 +16,10 @@ One plan for every kind of question (`Asked`)
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import NumberLike, checked_bounds, fraction, probability, whole_number
@@ -28,7 +29,15 @@ from server_agg.comparisons.groups import option_level
 from server_agg.estimates.interval import tail_probability
 from server_agg.estimates.numerics import binomial_at_least, least, least_by_doubling, normal_quantile, normal_tail
 from server_agg.estimates.share import DIRECT
+from server_agg.plan.pictures import draw_lines
+from server_agg.results.drawing import Picture, share_axis
+from server_agg.results.findings import Findings
 from server_agg.results.interval import Side, exact_level
+from server_agg.results.row import Row
+from server_agg.results.words import percent_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 LARGEST_N = 10**12
 STAYS = 200  # how many further n are looked at
@@ -101,6 +110,61 @@ def power(
     """
     asked, people = Asked.of(design, level, bounds), whole_number("n", n, minimum=2)
     return _chance(asked, difference, null, prevalence, side)(people)
+
+
+@dataclass(frozen=True, eq=False)
+class PowerCurve(Findings):
+    """The power of every design at every n; `plot()` draws it against n."""
+
+    def plot(
+        self,
+        ax: Axes | None = None,
+        *,
+        limits: tuple[float, float] | None = (0, 1),
+        simulated: Mapping[int, Any] | None = None,
+        wanted: NumberLike = "0.8",
+    ) -> Picture:
+        """One line per design; `simulated` by n (see `models.power`) are points with their exact bars."""
+        lines = {label: (self.sizes, powers) for label, powers in self.powers.items()}
+        axes = draw_lines(ax, lines, x="people in each group", y="power, of 100 surveys", title=self.target)
+        for number, (n, point) in enumerate((simulated or {}).items()):
+            low, high = point.interval()
+            reach = [[point.value - low], [high - point.value]]
+            how: Any = {"fmt": "o", "color": "black", "capsize": 3, "label": "" if number else "simulated"}
+            axes.errorbar([n], [point.value], yerr=reach, **how)
+        axes.axhline(float(fraction("wanted", wanted)), color="grey", linestyle="--", linewidth=0.8)
+        share_axis(axes, [], upright=True, limits=limits)
+        axes.legend(frameon=False)
+        return Picture(axes)
+
+
+def power_curve(
+    designs: Mapping[str, Mechanism],
+    sizes: Sequence[int],
+    *,
+    difference: NumberLike,
+    prevalence: NumberLike | None = None,
+    level: NumberLike = 0.95,
+) -> PowerCurve:
+    """Power to find `difference` between two groups of n each, by formula, for every design and n.
+
+    >>> from rrcollect import optimal_design
+    >>> found = power_curve({"ε = 1": optimal_design(1)}, [200, 400, 800], difference="0.1", prevalence="0.2")
+    >>> [round(row.value, 2) for row in found.rows]
+    [0.16, 0.27, 0.48]
+    """
+    if not designs or not sizes:
+        raise ParameterError("designs and sizes", (list(designs), list(sizes)), "one or more of each")
+    how: Any = {"difference": difference, "prevalence": prevalence, "level": level}
+    powers = {label: [power(design, n, **how) for n in sizes] for label, design in designs.items()}
+    rows = tuple(
+        Row(f"{label}, n = {n}", n, found, None)
+        for label, each in powers.items()
+        for n, found in zip(sizes, each, strict=True)
+    )
+    gap, miss = float(100 * fraction("difference", difference)), percent_of(1 - exact_level(level))
+    target = f"difference of {gap:g} points, test at {miss}"
+    return PowerCurve(rows, target, {"powers": powers, "sizes": list(sizes)}, [target], "")
 
 
 def size_for_power(

@@ -1,4 +1,4 @@
-"""Pictures for planning (extra `plot`): where the optimum switches, where it lies, and power against n.
+"""Pictures of the paper (extra `plot`): where the optimum switches, and where it lies.
 
 `plot_switch` is [HLM17] Figure 1, the level sets of g(ε, δ).  `plot_region` draws R′ in the (p00, p11) plane with its
 two tight edges R″, the variance as a background, and the optimum.
@@ -8,21 +8,34 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.optimal import optimal_design, switch_point
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, probability, whole_number
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.promise import Promise
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.plan.detection import power
-from server_agg.results.drawing import COLOURS, MARKERS, Picture, axes_for, plain_axes, share_axis
+from server_agg.results.drawing import COLOURS, MARKERS, Picture, axes_for, plain_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+Lines = Mapping[str, tuple[Sequence[float], Sequence[float]]]
 LEVELS = (0.01, 0.05, 0.1, 0.2, 0.3, 0.4, 0.5)
+
+
+def draw_lines(ax: Axes | None, lines: Lines, *, x: str, y: str, title: str, dashed: Sequence[float] = ()) -> Axes:
+    """One line per label through its points, told apart by colour and marker; `dashed` are heights to compare with."""
+    axes = axes_for(ax)
+    for number, (label, (places, heights)) in enumerate(lines.items()):
+        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
+        axes.plot(places, heights, f"{marker}-", color=colour, label=label)
+        if number < len(dashed):
+            axes.axhline(dashed[number], color=colour, linestyle="--", linewidth=0.8)
+    axes.set_xlabel(x)
+    axes.set_ylabel(y)
+    plain_axes(axes, title)
+    return axes
 
 
 def plot_switch(
@@ -103,44 +116,3 @@ def _variance_lines(axes: Axes, pi: float, best: float) -> None:
 def _mark(axes: Axes, design: Design) -> None:
     words = "optimum" + (f' (a "{design.proofs[0]}" is a proof)' if design.proofs else "")
     axes.plot(float(design.p00), float(design.p11), "o", color="tab:red", label=words)
-
-
-def plot_power(
-    designs: Mapping[str, Mechanism],
-    sizes: Sequence[int],
-    *,
-    difference: NumberLike,
-    prevalence: NumberLike | None = None,
-    level: NumberLike = 0.95,
-    simulated: Mapping[int, Any] | None = None,
-    wanted: NumberLike = "0.8",
-    ax: Axes | None = None,
-) -> Picture:
-    """Power to find `difference` between two groups of n each, by formula, one line per design; `simulated` by n (see
-    `models.power`) as points with their exact bars.
-
-    >>> from rrcollect import optimal_design
-    >>> drawn = plot_power({"ε = 1": optimal_design(1)}, [200, 400, 800], difference="0.1", prevalence="0.2")
-    >>> [round(float(power), 2) for power in drawn.axes.lines[0].get_ydata()]
-    [0.16, 0.27, 0.48]
-    """
-    if not designs or not sizes:
-        raise ParameterError("designs and sizes", (list(designs), list(sizes)), "one or more of each")
-    axes = axes_for(ax)
-    for number, (label, design) in enumerate(designs.items()):
-        powers = [power(design, n, difference=difference, prevalence=prevalence, level=level) for n in sizes]
-        colour, marker = COLOURS[number % len(COLOURS)], MARKERS[number % len(MARKERS)]
-        axes.plot(list(sizes), powers, label=label, color=colour, marker=marker)
-    for number, (n, point) in enumerate((simulated or {}).items()):
-        low, high = point.interval()
-        reach = [[point.value - low], [high - point.value]]
-        how = {"fmt": "o", "color": "black", "capsize": 3, "label": "" if number else "simulated"}
-        axes.errorbar([n], [point.value], yerr=reach, **how)  # type: ignore[arg-type]
-    axes.axhline(float(fraction("wanted", wanted)), color="grey", linestyle="--", linewidth=0.8)
-    share_axis(axes, [], upright=True, limits=(0, 1))
-    axes.set_xlabel("people in each group")
-    axes.set_ylabel("power, of 100 surveys")
-    share = f"{float(100 * (1 - fraction('level', level))):.10g} %"
-    plain_axes(axes, f"difference of {float(100 * fraction('difference', difference)):g} points, test at {share}")
-    axes.legend(frameon=False)
-    return Picture(axes)

@@ -26,9 +26,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rrcollect.classic import procedures
 from rrcollect.classic.repeated import RepeatedDesign
@@ -38,7 +37,8 @@ from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probab
 from rrcollect.design.sets import MOST_OPTIONS, SetDesign
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from rrcollect.lazy import extra
+from server_agg.plan.pictures import draw_lines
+from server_agg.results.drawing import Picture
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,8 +50,7 @@ OTHERS_NUMERIC = frozenset({1, 2, 3, 4, 5})
 DOUBLE = 64  # bits of a number
 
 
-@dataclass(frozen=True)
-class ProcedureGrade:
+class ProcedureGrade(NamedTuple):
     """One line of the comparison.  `n_variance` is n times the variance of the estimate; ∞ has no JSON, so an infinite
     `epsilon` is None and `delta` says what the procedure needs instead."""
 
@@ -66,19 +65,13 @@ class ProcedureGrade:
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
-        return asdict(self)
+        return self._asdict()
 
     def cells(self) -> tuple[str, ...]:
         """The line as text, under `HEAD`."""
-        return (
-            self.procedure,
-            self.parameters,
-            "∞" if self.epsilon is None else f"{self.epsilon:.4g}",
-            f"{self.delta:.3g}",
-            f"{self.n_variance:.4g}",
-            f"{100 * self.effective_sample:.1f} %",
-            self.note,
-        )
+        epsilon = "∞" if self.epsilon is None else f"{self.epsilon:.4g}"
+        numbers = epsilon, f"{self.delta:.3g}", f"{self.n_variance:.4g}", f"{100 * self.effective_sample:.1f} %"
+        return self.procedure, self.parameters, *numbers, self.note
 
 
 def _largest(keeps: Callable[[Fraction], bool]) -> Fraction:
@@ -109,59 +102,33 @@ def compare_procedures(
     big_e = promise.exp
     p = Fraction(math.floor(smaller * (big_e - 1) / (1 + smaller * (big_e - 1)) * GRID), GRID)
     twice = _largest(lambda theta: theta * theta <= big_e * ((1 - theta) * (1 - theta)))
-    kuk2 = procedures.kuk(twice, 1 - twice, draws=2)
-    lines = [
-        _graded("optimal [HLM17]", f"p00 = p11 = {float(q):.6g}", best, promise, pi),
-        _graded("warner", f"p = {float(q):.6g}", procedures.warner(q), promise, pi),
-        _graded(
-            "forced_response",
-            f"yes = no = {float(1 - q):.6g}",
-            procedures.forced_response(1 - q, 1 - q),
-            promise,
-            pi,
-        ),
-        _graded(
-            "mangat_singh",
-            f"t = {float(2 * q - 1):.6g}, p = 0.5",
-            procedures.mangat_singh(2 * q - 1, "1/2"),
-            promise,
-            pi,
-        ),
-        _graded("crosswise", f"u = {float(1 - q):.6g}", procedures.crosswise(1 - q), promise, pi),
-        _graded("kuk", f"θ1 = {float(q):.6g}, θ2 = {float(1 - q):.6g}, 1 draw", procedures.kuk(q, 1 - q), promise, pi),
-        _graded("kuk", f"θ1 = {float(twice):.6g}, θ2 = {float(1 - twice):.6g}, 2 draws", kuk2, promise, pi),
-        _graded(
-            "unrelated_question",
-            f"p = {float(p):.6g}, u = {float(u):.6g}",
-            procedures.unrelated_question(p, u),
-            promise,
-            pi,
-        ),
-        _moors(p, u, promise, pi),
-        _graded("mangat", f"p = {float(q):.6g}", procedures.mangat(q), promise, pi),
-        _graded("triangular", f"u = {float(1 - q):.6g}", procedures.triangular(1 - q), promise, pi),
+    truth, lie, half, share, often = (f"{float(x):.6g}" for x in (q, 1 - q, 2 * q - 1, u, p))
+    two = f"θ1 = {float(twice):.6g}, θ2 = {float(1 - twice):.6g}, 2 draws"
+    made: list[tuple[str, str, Design | RepeatedDesign]] = [
+        ("optimal [HLM17]", f"p00 = p11 = {truth}", best),
+        ("warner", f"p = {truth}", procedures.warner(q)),
+        ("forced_response", f"yes = no = {lie}", procedures.forced_response(1 - q, 1 - q)),
+        ("mangat_singh", f"t = {half}, p = 0.5", procedures.mangat_singh(2 * q - 1, "1/2")),
+        ("crosswise", f"u = {lie}", procedures.crosswise(1 - q)),
+        ("kuk", f"θ1 = {truth}, θ2 = {lie}, 1 draw", procedures.kuk(q, 1 - q)),
+        ("kuk", two, procedures.kuk(twice, 1 - twice, draws=2)),
+        ("unrelated_question", f"p = {often}, u = {share}", procedures.unrelated_question(p, u)),
+        ("mangat", f"p = {truth}", procedures.mangat(q)),
+        ("triangular", f"u = {lie}", procedures.triangular(1 - q)),
     ]
+    lines = [*(_graded(*one, promise, pi) for one in made), _moors(p, u, promise, pi)]
     return sorted(lines, key=lambda line: (line.epsilon is None, line.n_variance))
 
 
 def _graded(
     name: str, parameters: str, design: Design | RepeatedDesign, promise: Epsilon, pi: Fraction
 ) -> ProcedureGrade:
-    tight = design.epsilon()
-    nominal = name in procedures.NOMINAL
-    note = "nominal: rests on a trait others may know" if nominal else ""
-    if design.proof_words:
-        note = design.proof_words + (f"; {note}" if note else "")
+    tight, nominal = design.epsilon(), name in procedures.NOMINAL
+    notes = [design.proof_words, "nominal: rests on a trait others may know" if nominal else ""]
     return ProcedureGrade(
-        procedure=name,
-        parameters=parameters,
-        epsilon=None if math.isinf(tight) else tight,
-        delta=design.delta(promise),
-        n_variance=float(design.variance(pi)),
-        effective_sample=float(design.effective_sample_ratio(pi)),
-        nominal=nominal,
-        note=note,
-    )
+        name, parameters, None if math.isinf(tight) else tight, design.delta(promise), float(design.variance(pi)),
+        float(design.effective_sample_ratio(pi)), nominal, "; ".join(filter(None, notes)),
+    )  # fmt: skip
 
 
 def _moors(p: Fraction, u: Fraction, promise: Epsilon, pi: Fraction) -> ProcedureGrade:
@@ -172,14 +139,13 @@ def _moors(p: Fraction, u: Fraction, promise: Epsilon, pi: Fraction) -> Procedur
     variance = moors.variance(pi, u, n1=thousandths, n2=1000 - thousandths) * 1000
     line = _graded("moors", f"p = {float(p):.6g}, {thousandths / 10:g} % in sample 1", moors.design(u), promise, pi)
     effective = float(pi * (1 - pi) / variance) if variance else 0.0
-    return ProcedureGrade(**{**asdict(line), "n_variance": float(variance), "effective_sample": effective})
+    return line._replace(n_variance=float(variance), effective_sample=effective)
 
 
 # ---- others' designs for options and numbers ------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class OtherDesign:
+class OtherDesign(NamedTuple):
     """One line: n·MSE, the people needed against the best, bits per answer, n times what one dishonest reporter
     of n moves."""
 
@@ -192,7 +158,7 @@ class OtherDesign:
 
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON; what has no end is None."""
-        return {name: None if value == math.inf else value for name, value in asdict(self).items()}
+        return {name: None if value == math.inf else value for name, value in self._asdict().items()}
 
     def cells(self) -> tuple[str, ...]:
         """The line as text, under `OTHERS_HEAD`."""
@@ -247,28 +213,26 @@ def compare_numbers(epsilon: EpsilonLike) -> dict[str, float]:
 
 def plot_choices(
     options: int, epsilons: Sequence[EpsilonLike] = ("1/2", 1, "3/2", 2, "5/2", 3, 4), ax: Axes | None = None
-) -> Axes:
-    """People needed against the best design, over ε, one line per design; both axes are logarithmic upwards.
+) -> Picture:
+    """People needed against the best design, over ε, one line per design; the axis upwards is logarithmic.
 
-    >>> plot_choices(10, epsilons=(1, 2)).get_xlabel()
+    >>> plot_choices(10, epsilons=(1, 2)).axes.get_xlabel()
     'ε'
     """
     if not epsilons:
         raise ParameterError("epsilons", list(epsilons), "one ε or more")
-    axes: Axes = extra("matplotlib.figure", "plot").Figure(layout="constrained").add_subplot() if ax is None else ax
-    found: dict[str, list[tuple[float, float]]] = {}
+    found: dict[str, tuple[list[float], list[float]]] = {}
     for epsilon in epsilons:
         for line in compare_choices(epsilon, options):
             name = "sets, the best size" if line.design.startswith("sets of") else line.design
-            found.setdefault(name, []).append((float(Epsilon(epsilon)), line.people))
-    for name, points in found.items():
-        axes.plot(*zip(*points, strict=True), marker="o", label=name)
+            places, people = found.setdefault(name, ([], []))
+            places.append(float(Epsilon(epsilon)))
+            people.append(line.people)
+    title = f"One of {options} options"
+    axes = draw_lines(ax, found, x="ε", y="people needed, against the best", title=title)
     axes.set_yscale("log")
-    axes.set_xlabel("ε")
-    axes.set_ylabel("people needed, against the best")
-    axes.set_title(f"One of {options} options")
     axes.legend()
-    return axes
+    return Picture(axes)
 
 
 Line = tuple[str, float, int, float, float]

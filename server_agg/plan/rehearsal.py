@@ -8,7 +8,7 @@ mechanism (`rrcollect.randomise_many`: exact, with the operating system's genera
 follow from the count of ones alone, so each distinct count is worked out once.
 
 Of a choice the first option is rehearsed, which has the prevalence; the other people have the other options in turn.
-Everybody answers with a set , and the option is estimated from its column of them.
+Everybody answers with a set, and the option is estimated from its column of them.
 
 A coverage is itself estimated, from the surveys simulated: it is given with an exact 95 % interval of its own.
 """
@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -31,99 +31,58 @@ from server_agg.count.tally import Tally
 from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.interval import checked_target
 from server_agg.estimates.methods import METHODS, checked_method, methods_for
-from server_agg.estimates.share import DIRECT
+from server_agg.estimates.share import DIRECT, Share
+from server_agg.results.drawing import COLOURS, Picture, axes_for, plain_axes
+from server_agg.results.findings import Findings
 from server_agg.results.interval import Interval, exact_level
+from server_agg.results.row import Row
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
 AT_ONCE = 1 << 22  # bits drawn at once
 MOST_ANSWERS = 10**11
+QUANTILES = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
 
 
-@dataclass(frozen=True)
-class Coverage:
-    """How often one method's bar held, of so many surveys, and how wide it was on average."""
+@dataclass(frozen=True, eq=False)
+class Rehearsal(Findings):
+    """The coverage of each method's bars, and how the estimate varied; `plot()` draws its distribution.
 
-    method: str
-    surveys: int
-    held: int
-    width: float
+    `values` are the estimates, `mean` and `spread` theirs, `predicted_spread` what the theory gives; `bias_in_errors`
+    says how many standard errors the mean lies from the truth: beyond ±4 something is wrong.
+    """
 
-    @property
-    def share(self) -> float:
-        """The coverage seen."""
-        return self.held / self.surveys
+    first = "bar"
 
-    @property
-    def guaranteed(self) -> bool:
-        """Whether the method promises its level for every prevalence and n."""
-        return METHODS[self.method].guaranteed
+    def details(self, level: NumberLike = 0.95) -> list[list[str]]:
+        """How the estimate varied."""
+        verdict = "none to be seen" if abs(self.bias_in_errors) < 4 else "BIASED: this does not happen by chance"
+        mean, error = 100 * self.mean, 100 * self.mean_standard_error
+        return [
+            ["surveys", f"{self.surveys:,} of {self.people:,} people each, {self.design}"],
+            ["truth", f"{100 * self.prevalence:.3f} %"],
+            ["mean estimate", f"{mean:.3f} % ± {error:.3f} (one Monte-Carlo standard error)"],
+            ["bias", f"{self.bias_in_errors:+.2f} standard errors: {verdict}"],
+            ["spread", f"{100 * self.spread:.3f} points; theory {100 * self.predicted_spread:.3f}"],
+        ]
 
-    def interval(self) -> Interval:
-        """Between what the true coverage lies: exact, 95 %."""
-        return estimate(Tally(DIRECT, self.surveys, self.held)).interval(0.95, "exact")
-
-
-@dataclass(frozen=True)
-class Rehearsal:
-    """The surveys simulated: their estimates, and the coverage of each method."""
-
-    design: Mechanism
-    prevalence: float
-    n: int
-    level: float
-    target: str
-    values: NDArray[np.float64] = field(repr=False)
-    coverages: tuple[Coverage, ...]
-
-    @property
-    def mean(self) -> float:
-        """The mean estimate."""
-        return float(self.values.mean())
-
-    @property
-    def spread(self) -> float:
-        """The standard deviation of the estimates."""
-        return float(self.values.std(ddof=1))
-
-    @property
-    def predicted_spread(self) -> float:
-        """The standard deviation the theory gives."""
-        return math.sqrt(self.design.column.variance(self.prevalence, self.n))
-
-    @property
-    def bias_in_errors(self) -> float:
-        """How many standard errors the mean lies from the truth; beyond ±4 something is wrong."""
-        return (self.mean - self.prevalence) / (self.predicted_spread / math.sqrt(self.values.size))
-
-    def as_dict(self) -> dict[str, object]:
-        """Plain values, ready for JSON."""
-        points = (0.01, 0.05, 0.25, 0.5, 0.75, 0.95, 0.99)
-        return {
-            "design": self.design.to_wire(),
-            "prevalence": self.prevalence,
-            "n": self.n,
-            "surveys": int(self.values.size),
-            "level": self.level,
-            "target": self.target,
-            "mean": self.mean,
-            "mean_standard_error": self.predicted_spread / math.sqrt(self.values.size),
-            "bias_in_errors": self.bias_in_errors,
-            "spread": self.spread,
-            "predicted_spread": self.predicted_spread,
-            "quantiles": {str(p): float(np.quantile(self.values, p)) for p in points},
-            "coverage": [
-                {
-                    "method": c.method,
-                    "coverage": c.share,
-                    "interval": list(c.interval()),
-                    "guaranteed": c.guaranteed,
-                    "mean_width": c.width,
-                }
-                for c in self.coverages
-            ],
-        }
+    def plot(self, ax: Axes | None = None, *, limits: tuple[float, float] | None = None) -> Picture:
+        """The estimates beside the truth and the theory's normal curve."""
+        axes = axes_for(ax)
+        axes.hist(100 * self.values, bins=40, density=True, color=COLOURS[0], alpha=0.35, label="estimates")
+        at = np.linspace(*(axes.get_xlim() if limits is None else limits), 400)
+        sigma = 100 * self.predicted_spread
+        bell = np.exp(-0.5 * ((at - 100 * self.prevalence) / sigma) ** 2) / (sigma * np.sqrt(2 * np.pi))
+        axes.plot(at, bell, color=COLOURS[0], label="normal curve with the theory's variance")
+        axes.axvline(100 * self.prevalence, color=COLOURS[1], label="truth")
+        axes.axvline(100 * self.mean, color="black", linestyle="--", label="mean estimate")
+        axes.set_xlabel("estimate, %")
+        axes.set_yticks([])
+        plain_axes(axes, f"{self.surveys} surveys of {self.people} people; {self.design}")
+        axes.legend(fontsize="small", frameon=False)
+        return Picture(axes)
 
 
 def rehearse(
@@ -142,7 +101,7 @@ def rehearse(
 
     >>> from rrcollect import Design
     >>> found = rehearse(Design("3/4", "3/4"), "0.3", n=200, surveys=50, methods=["exact"])
-    >>> [each.method for each in found.coverages]
+    >>> [row.name for row in found.rows]
     ['exact']
     """
     people, many = whole_number("n", n, minimum=2), whole_number("surveys", surveys, minimum=2)
@@ -156,11 +115,30 @@ def rehearse(
     used = estimated_with or design.column
     found = {int(k): estimate(Tally(used, people, int(k)), target=target) for k in np.unique(ones)}
     values = np.array([found[int(k)].value for k in ones])
-    coverages = []
+    rows = []
     for place, method in enumerate(wanted):
-        coverages.append(_coverage(method, found, ones, truths, level))
+        rows.append(_coverage(method, found, ones, truths, level))
         tell(0.5 + 0.5 * (place + 1) / len(wanted))
-    return Rehearsal(design, share, people, float(exact_level(level)), target, values, tuple(coverages))
+    mean, predicted = float(values.mean()), math.sqrt(design.column.variance(share, people))
+    error, asked = predicted / math.sqrt(many), float(exact_level(level))
+    facts = {
+        "design": design, "prevalence": share, "people": people, "surveys": many, "rehearsed_level": asked,
+        "values": values, "mean": mean, "mean_standard_error": error, "bias_in_errors": (mean - share) / error,
+        "spread": float(values.std(ddof=1)), "predicted_spread": predicted,
+        "quantiles": {str(p): float(np.quantile(values, p)) for p in QUANTILES},
+    }  # fmt: skip
+    heads = {
+        "mean width": [f"{100 * float(str(row.extras['mean_width'])):.2f}" for row in rows],
+        f"against {100 * asked:.10g} %": [_promise(row, asked) for row in rows],
+    }
+    covered = "population's share" if target == "population" else "share among those asked"
+    told = [f"estimate: how many of the bars held the {covered}; widths in points"]
+    return Rehearsal(tuple(rows), f"coverage of the {covered}", facts, told, "", heads)
+
+
+def _promise(row: Row, level: float) -> str:
+    words = ("guaranteed", ": TOO FEW") if row.extras["guaranteed"] else ("approximate", ": falls short here")
+    return words[0] + words[1] * bool(row.interval().high < level)
 
 
 def _answered(
@@ -188,9 +166,16 @@ def _said(design: Mechanism, truths: NDArray[np.bool_]) -> NDArray[np.bool_]:
 
 def _coverage(
     method: str, found: dict[int, Estimate], ones: NDArray[np.int64], truths: NDArray[np.float64], level: NumberLike
-) -> Coverage:
+) -> Row:
+    """How often the bars of one method held, and how wide they were on average."""
     bars = {k: one.interval(level, method) for k, one in found.items()}
     low = np.array([bars[int(k)].low for k in ones])
     high = np.array([bars[int(k)].high for k in ones])
-    held = int(np.count_nonzero((low <= truths) & (truths <= high)))
-    return Coverage(method, int(ones.size), held, float((high - low).mean()))
+    held = Share(Tally(DIRECT, ones.size, int(np.count_nonzero((low <= truths) & (truths <= high)))))
+
+    def bar(level: NumberLike, method: str | None) -> Interval:
+        made = held.interval(level, method or "exact")
+        return made.with_ends((made.low, made.high), target="coverage")
+
+    extras = {"guaranteed": METHODS[method].guaranteed, "mean_width": float((high - low).mean())}
+    return Row(method, int(ones.size), held.value, held.standard_error, bar, extras=extras)

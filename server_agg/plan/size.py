@@ -178,8 +178,12 @@ def _assurance(assurance: NumberLike | None, method: str) -> float | None:
     return None if assurance is None else float(exact_level(assurance, "assurance"))
 
 
-def _k2(level: NumberLike, method: str) -> Fraction:
-    return chebyshev_k2(level, "both") if method == "chebyshev" else wilson_k2((1 - exact_level(level)) / 2)
+def _by_formula(asked: Asked, at: Fraction, method: str) -> Fraction:
+    """n times the square of half the width of the bar of a share."""
+    if method == "hoeffding":
+        return Fraction(math.log(2 / (1 - asked.level))) / (2 * asked.design.c**2)
+    k2 = chebyshev_k2(asked.level, "both") if method == "chebyshev" else wilson_k2((1 - asked.level) / 2)
+    return k2 * asked.design.variance(at)
 
 
 def size_for_margin(
@@ -189,10 +193,8 @@ def size_for_margin(
     w = _margin(asked, margin)
 
     def size(at: Fraction) -> int | None:
-        if method == "hoeffding":
-            return max(2, math.ceil(Fraction(math.log(2 / (1 - asked.level))) / (2 * asked.design.c**2 * w**2)))
         if method not in TABULATED:
-            return max(2, math.ceil(_k2(asked.level, method) * asked.design.variance(at) / w**2))
+            return max(2, math.ceil(_by_formula(asked, at, method) / w**2))
         return least_by_doubling(lambda n: _half(asked, n, at, method, sure) <= w, 1, LARGEST_N)
 
     found = [size(at) for at in shares_of(asked, prevalence)]
@@ -203,11 +205,9 @@ def size_for_margin(
 
 def _half(asked: Asked, n: int, prevalence: Fraction, method: str, sure: float | None) -> float:
     """Half the width of the bar of a share."""
-    if method == "hoeffding":
-        return math.sqrt(math.log(2 / (1 - asked.level)) / (2 * n)) / abs(float(asked.design.c))
     if method in TABULATED:
         return _tabulated(asked.design, n, asked.level, prevalence, method=method, sure=sure)
-    return math.sqrt(_k2(asked.level, method) * asked.design.variance(prevalence, n))
+    return math.sqrt(_by_formula(asked, prevalence, method) / n)
 
 
 def _tabulated(

@@ -2,7 +2,8 @@
 
 Rules
 1. A fact has its name: `found.honesty` is `found.facts["honesty"]`.
-2. JSON shows every fact that has a plain form: numbers, texts, lists and dicts of them, and what has `as_dict()`.
+2. JSON shows every fact that has a plain form: numbers, texts, lists and dicts of them, and what has `as_dict()` or
+   `to_wire()`.
    Others (the share that a row was made from, another result) are there for programs alone.
 """
 
@@ -83,6 +84,8 @@ def _plain(fact: Any) -> Any:
     """Numbers, texts, lists, dicts; an ellipsis where there is no such form."""
     if hasattr(fact, "as_dict") and not isinstance(fact, Result):
         return fact.as_dict()
+    if hasattr(fact, "to_wire"):
+        return fact.to_wire()
     if isinstance(fact, Mapping):
         return plain_facts(fact)
     if isinstance(fact, tuple | list):

@@ -167,11 +167,11 @@ def test_the_power_plot():
 
     axes = Figure().add_subplot()
     point = models.power(D, 500, prevalences=(0.45, 0.55), replications=50)
-    plan.plot_power(
-        {"ε = ln 3": D, "direct": DIRECT}, [100, 500, 1000], difference="0.1", simulated={500: point}, ax=axes
-    )
+    found = plan.power_curve({"ε = ln 3": D, "direct": DIRECT}, [100, 500, 1000], difference="0.1")
+    found.plot(axes, simulated={500: point})
+    assert "ε = ln 3, n = 500" in str(found)
     line = axes.lines[0].get_ydata()
     assert list(line) == [plan.power(D, n, difference="0.1") for n in (100, 500, 1000)]
     assert [t.get_text() for t in axes.get_legend().get_texts()] == ["ε = ln 3", "direct", "simulated"]
     with pytest.raises(ParameterError, match="one or more of each"):
-        plan.plot_power({}, [100], difference="0.1", ax=axes)
+        plan.power_curve({}, [100], difference="0.1")

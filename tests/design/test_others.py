@@ -103,7 +103,7 @@ def test_nobody_needs_fewer_people_than_the_best_set(epsilon, options):
 
 
 def test_the_plot_shows_the_table():
-    axes = plot_choices(10, epsilons=(1, 2))
+    axes = plot_choices(10, epsilons=(1, 2)).axes
     drawn = {each.get_label(): list(each.get_ydata()) for each in axes.lines}
     assert drawn["k-ary response"] == [line(1, 10, "k-ary").people, line(2, 10, "k-ary").people]
     assert drawn["sets, the best size"] == [1]  # at ε = 2 the best size is 1

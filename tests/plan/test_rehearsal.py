@@ -18,9 +18,8 @@ def unbiased(found):
 
 def covered(found, level):
     """The exact bar holds at least as often as `level` says, up to chance: 6.6 standard errors, below 1e-10."""
-    (one,) = found.coverages
-    spread = (level * (1 - level) / one.surveys) ** 0.5
-    return one.share > level - 6.6 * spread
+    spread = (level * (1 - level) / found.n) ** 0.5
+    return found.value > level - 6.6 * spread
 
 
 def test_the_estimate_is_unbiased_and_a_wrong_matrix_is_seen():
@@ -56,10 +55,10 @@ def test_the_spread_is_the_theorys():
 def test_the_whole_answer_as_data_and_words(capsys, tmp_path):
     words = ["plan", "--rehearse", "--epsilon", "1", "--prevalence", "0.1", "--n", "200", "--surveys", "300"]
     said = json_of(capsys, *words)
-    assert [c["method"] for c in said["coverage"]] == [
+    assert [c["name"] for c in said["rows"]] == [
         "exact", "wilson", "chebyshev", "hoeffding", "likelihood", "wald", "credible", "anytime",
     ]  # fmt: skip
-    assert all(c["interval"][0] <= c["coverage"] <= c["interval"][1] for c in said["coverage"])
+    assert all(c["interval"]["low"] <= c["value"] <= c["interval"]["high"] for c in said["rows"])
     assert json.loads(json.dumps(said)) == said
     code, out, _ = run(capsys, *words, "--method", "exact", "--plot", tmp_path / "s.png")
     assert code == 0
@@ -67,7 +66,7 @@ def test_the_whole_answer_as_data_and_words(capsys, tmp_path):
     assert "standard errors" in out
     assert (tmp_path / "s.png").read_bytes()[:4] == b"\x89PNG"
     sample = json_of(capsys, *words[:4], "--prevalence", "0.1", "--surveys", "50", "--n", "50", "--target", "sample")
-    assert "likelihood" not in [c["method"] for c in sample["coverage"]]
+    assert "likelihood" not in [c["name"] for c in sample["rows"]]
 
 
 @pytest.mark.parametrize(

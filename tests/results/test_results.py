@@ -197,7 +197,7 @@ def test_colours_are_seen_apart_in_grey_too_and_lines_have_markers():
     assert len(set(COLOURS)) == len(COLOURS)
     for axes in (
         plan.price([1, 2]).plot(methods=["exact", "hoeffding"]).axes,
-        plan.plot_power({"a": D, "b": E2}, [100, 200], difference="0.1", prevalence="0.2").axes,
+        plan.power_curve({"a": D, "b": E2}, [100, 200], difference="0.1", prevalence="0.2").plot().axes,
     ):
         markers = [line.get_marker() for line in axes.lines if line.get_marker() != "None"]
         assert len(set(markers)) == len(markers) > 1
