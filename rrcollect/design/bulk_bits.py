@@ -9,8 +9,8 @@ not below if none does.  At a plane where T's bit is
     0 for both truths:  r = 0 means that D's bit is 1 there: it decides "not below";
     1 for one truth x:  r = 1 means that D's bit differs from T's: it decides "the truth is x".
 r is a fair bit in each case, so the law is the single path's exactly.  An answer is undecided while every plane agreed
-with T: with probability 2^-planes.  Ten planes are drawn for all words; the few words with an undecided answer draw
-ten more, and the rest after that.  Planes below the last 1 of both thresholds decide nothing and are not drawn.
+with T: with probability 2^-planes.  Nine planes are drawn for all words; the one word in nine with an undecided answer
+draws seven more, and the rest after that.  Planes below the last 1 of both thresholds decide nothing and are not drawn.
 Neighbouring planes of the same kind are joined first, by "and" where T's bits are 0 and by "or" otherwise: either of
 them decides the same.
 
@@ -45,8 +45,8 @@ if TYPE_CHECKING:
 
     Words = NDArray[np.uint64]
 
-PLANES = 10  # planes per stage
-CHUNK = 1 << 14  # words per chunk: its ten planes stay in the cache
+PLANES, SECOND = 9, 16  # where the first stage ends, and the second
+CHUNK = 1 << 14  # words per chunk: its planes stay in the cache
 BLOCK = 1 << 18  # words whose undecided answers are settled at once
 NUMBERS = 1 << 15  # numbers whose symbols are drawn at once: what is computed on the way stays in the cache
 GRID = 1 << 64
@@ -116,7 +116,7 @@ class _Planes:
         high = low if self.flips else 0 if self.always_yes else limits[1]
         needed = 64 - trailing_zeros(low | high)
         bits = [(low >> (63 - j) & 1, high >> (63 - j) & 1) for j in range(needed)]
-        self.stages = [bits[i:j] for i, j in ((0, PLANES), (PLANES, 2 * PLANES), (2 * PLANES, 64)) if bits[i:j]]
+        self.stages = [bits[i:j] for i, j in ((0, PLANES), (PLANES, SECOND), (SECOND, 64)) if bits[i:j]]
         self.random = np.zeros(0, np.uint64)  # grows to what the largest chunk needs
 
     def answer(self, asked: Words, answers: Words) -> None:
@@ -137,7 +137,7 @@ class _Planes:
         """The later stages, for the few words that still hold an undecided answer."""
         if len(self.stages) < 2:
             return
-        where = not_zero(undecided)
+        where = np.flatnonzero(undecided != 0)
         open_ = undecided.take(where)
         for stage in self.stages[1:]:
             if not where.size:
@@ -192,18 +192,6 @@ class _Planes:
         np.bitwise_and(said, asked, out=said)
         np.bitwise_xor(said, opposite, out=said)
         np.bitwise_or(said, asked if self.always_yes else yes, out=said)
-
-
-def not_zero(words: Words) -> NDArray[np.int64]:
-    """The positions of the words that are not 0, ascending, where about one in sixteen is.
-
-    Two halves are looked at together first: NumPy lists more than one in ten without branches, which nobody could
-    predict here.
-    """
-    half = words.size // 2
-    either = np.flatnonzero((words[:half] | words[half : 2 * half]) != 0)
-    near = np.concatenate([either, either + half, np.arange(2 * half, words.size)])
-    return near.take(np.flatnonzero(words.take(near) != 0))
 
 
 def trailing_zeros(number: int) -> int:

@@ -78,7 +78,7 @@ def test_packed_equals_the_single_path_on_a_shared_keystream(design, ties):
 
 @by_name
 def test_every_plane_down_to_the_last_one_is_compared_once(design):
-    """The stages are the bits of both thresholds from the highest on, ten planes, ten and the rest; no bit is left."""
+    """The stages are the bits of both thresholds from the highest on, nine planes, seven, the rest; none is left."""
     limits = design.applied
     low, high = limits
     if low + high == GRID:
@@ -90,7 +90,7 @@ def test_every_plane_down_to_the_last_one_is_compared_once(design):
     assert planes == [(low >> j & 1, high >> j & 1) for j in range(63, 63 - len(planes), -1)]
     assert not (low | high) & ((1 << 64 - len(planes)) - 1)
     assert planes[-1:] != [(0, 0)]
-    assert [len(stage) for stage in stages[:-1]] == [10, 10][: len(stages[:-1])]
+    assert [len(stage) for stage in stages[:-1]] == [9, 7][: len(stages[:-1])]
 
 
 @pytest.mark.parametrize(("number", "zeros"), [(0, 64), (1, 0), (12, 2), (3 << 62, 62), (1 << 63, 63)])

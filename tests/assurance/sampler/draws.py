@@ -86,31 +86,37 @@ def _in_bytes(many: Callable[..., Any]) -> Callable[..., Any]:
 def packed_faults(design: Design, eight: Callable[..., Any] = randomise_packed) -> int:
     """For how many truths the packed path's law is off, all draws of up to 16 bits taken.
 
-    Word w has the pattern w in the first planes, bit b of every word the pattern b in the next."""
+    Word w has the pattern w in the first planes, bit b of every word the pattern b in the next six; where there are
+    more, there are as many words of each pattern as those have patterns."""
     planes = max(row[1].denominator for row in design.matrix).bit_length() - 1
     first = min(planes, packed.PLANES)
-    words = 1 << first
+    words = 1 << max(first, planes - 6)
     faults = 0
     for truth in (False, True):
-        said = eight(np.full(8 * words, 255 * truth, np.uint8), 64 * words, design, fill=_patterns(first, planes))
+        said = eight(
+            np.full(8 * words, 255 * truth, np.uint8), 64 * words, design, fill=_patterns(first, planes, words)
+        )
         ones = int(np.bitwise_count(said).sum(dtype=np.int64))
         faults += Fraction(ones, 64 * words) != design.matrix[truth][1]
     return faults
 
 
-def _patterns(first: int, planes: int) -> Callable[[NDArray[np.uint8]], None]:
+def _patterns(first: int, planes: int, words: int) -> Callable[[NDArray[np.uint8]], None]:
     """A keystream that holds every pattern of the first planes, and behind each every pattern of the rest."""
-    places, one, full = np.arange(1 << first, dtype=np.uint64), np.uint64(1), np.uint64(2**64 - 1)
+    one, full = np.uint64(1), np.uint64(2**64 - 1)
     rows = iter([first, planes - first])
 
     def fill(buffer: NDArray[np.uint8]) -> None:
         row = next(rows)
         target = buffer.view(np.uint64).reshape(row, -1)
+        places = np.arange(target.shape[1], dtype=np.uint64)
         for j in range(row):
-            if row == first and target.shape[1] == places.size:
+            if row == first and places.size == words:
                 target[j] = (places >> np.uint64(j) & one) * full
-            else:
+            elif j < 6:
                 target[j] = np.packbits(np.arange(64) >> j & 1, bitorder="little").view(np.uint64)[0]
+            else:
+                target[j] = (places >> np.uint64(j - 6) & one) * full
 
     return fill
 
