@@ -21,7 +21,7 @@ from datetime import datetime
 from rrcollect.answer.attributes import Attribute, Attributes
 from rrcollect.answer.ledger.content import Change
 from rrcollect.design.sampling import Source, random_bytes
-from rrcollect.errors import Expired, NotDrawn, NotOpen, ParameterError, RoundClosed
+from rrcollect.errors import Expired, NotDrawn, NotOpen, ParameterError, RoundClosed, UnknownAttribute
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 
@@ -94,11 +94,18 @@ def check_asked(question: Question, drawn: Question | None) -> None:
         raise NotDrawn(f"this device answers question {drawn.id!r} of this survey only")
 
 
-def answered_round(survey: Survey, question: Question, given: int | None, drawn: int | None, now: datetime) -> int:
-    """The round to answer in: the one given, or the panel's, or the first; an error if it is not this device's."""
+def answered_round(
+    survey: Survey, question: Question, attribute: Attribute, given: int | None, drawn: int | None, *, now: datetime
+) -> int:
+    """The round to answer in: the one given, or the panel's, or the first; an error if it is not this device's, or if
+    the app does not collect the attribute in it.  A panel collects it once, in whichever round was drawn."""
     if given is not None and (type(given) is not int or not 0 <= given < question.rounds):
         raise ParameterError("round", given, f"a whole number below the question's {question.rounds} rounds")
     if not question.panel:
+        if (given or 0) >= attribute.rounds:
+            raise UnknownAttribute(
+                f"this app answers about {question.attribute!r} in {attribute.rounds} rounds; this is {given}"
+            )
         return given or 0
     if drawn is None:
         if not _not_closed(survey, question, now):

@@ -122,14 +122,6 @@ class Attributes:
         return attribute
 
 
-def check_collected(attribute: Attribute, question: Question, round_: int) -> None:
-    """The app collects the attribute in this round; a panel collects it once, in whichever round was drawn."""
-    if not question.panel and round_ >= attribute.rounds:
-        raise UnknownAttribute(
-            f"this app answers about {question.attribute!r} in {attribute.rounds} rounds; this is {round_}"
-        )
-
-
 def _published(name: str, rounds: int) -> Attribute:
     """An attribute under a publisher's name, which has the "/" that an app's own names lack."""
     attribute = Attribute("published", rounds)

@@ -22,7 +22,7 @@ from datetime import UTC, datetime
 
 from rrcollect.answer.acceptance import AcceptedSurvey, SeenVersion
 from rrcollect.answer.asking import QuestionDraw, answered_round, check_asked, check_open, check_round
-from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf, check_collected
+from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf
 from rrcollect.answer.draw import Truth, randomise
 from rrcollect.answer.explain.budget import Budget
 from rrcollect.answer.ledger.ledger import DeclineResult, Ledger
@@ -165,8 +165,7 @@ class Client:
             check_asked(question, self._ledger.asked(survey.survey))
         attribute = self._attributes.of(survey.survey, question)
         drawn = self._ledger.panel_round(attribute) if question.panel else None
-        round_ = answered_round(survey.survey, question, given_round, drawn, now)
-        check_collected(attribute, question, round_)
+        round_ = answered_round(survey.survey, question, attribute, given_round, drawn, now=now)
         check_round(survey.survey, round_, now)
         cost = self.policy.cost(question)
         declared = _declared(survey, segments)

@@ -118,13 +118,14 @@ class Policy:
         return frozenset(key for publisher in self.publishers for key in publisher.keys)
 
     @property
+    def attribute(self) -> Promise:
+        """All that this device gives away about one attribute."""
+        return Promise(self.attribute_epsilon, self.attribute_delta)
+
+    @property
     def life(self) -> Promise:
         """All that this device gives away for life."""
         return Promise(self.lifetime_epsilon, self.lifetime_delta)
-
-    def publisher(self, name: str) -> TrustedPublisher | None:
-        """The trusted publisher of this name."""
-        return next((publisher for publisher in self.publishers if publisher.name == name), None)
 
     def cost(self, question: Question) -> Promise:
         """What one answer is charged, exactly; an error if this policy does not allow the question at all."""
@@ -184,7 +185,7 @@ class Policy:
 
     def _check_signers(self, name: str, signers: frozenset[PublicKey]) -> None:
         """Enough of the keys of the publisher of this name are among the signers."""
-        publisher = self.publisher(name)
+        publisher = next((publisher for publisher in self.publishers if publisher.name == name), None)
         if publisher is None:
             raise UntrustedKey(f"the publisher {shown(name)} is not one this policy trusts")
         signed = len(publisher.keys & signers)

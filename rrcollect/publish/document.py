@@ -68,6 +68,7 @@ class Document(BaseModel):
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True, arbitrary_types_allowed=True)
 
     by_place: ClassVar[tuple[str, ...]] = ()  # fields that may be given without their names, in this order
+    texts_by_language: ClassVar[tuple[str, ...]] = ()  # fields that may be given as plain texts
 
     def __init__(self, /, *given: Any, **fields: Any) -> None:
         if len(given) > len(self.by_place):
@@ -102,14 +103,19 @@ class Document(BaseModel):
     @classmethod
     def _given(cls, given: Any, info: ValidationInfo) -> Any:
         if info.context is not WIRE:
-            return cls.filled(given)
+            return cls.filled(given) if isinstance(given, dict) else cls.from_plain(given)
         if not isinstance(given, dict) or set(given) != set(cls.model_fields):
             raise ValueError(f"it must have exactly the fields {', '.join(cls.model_fields)}")
         return given
 
     @classmethod
-    def filled(cls, given: Any) -> Any:
-        """What a program gave, with what it may leave to us."""
+    def filled(cls, given: dict[str, Any]) -> dict[str, Any]:
+        """The fields that a program gave, with what it may leave to us: plain texts are in the document's language."""
+        return by_language(given, cls.texts_by_language, given.get("language", "en"))
+
+    @classmethod
+    def from_plain(cls, given: Any) -> Any:
+        """What a program gave instead of fields."""
         return given
 
 
@@ -289,7 +295,7 @@ class Segment(Document):
     help: Passages = Field(default_factory=Frozen)
 
     @classmethod
-    def filled(cls, given: Any) -> Any:
+    def from_plain(cls, given: Any) -> Any:
         """A list of plain values is a segment without labels."""
         if not isinstance(given, (list, tuple)):
             return given

@@ -20,7 +20,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from rrcollect.design.parameters import SIGNED, NumberLike, fraction
 from rrcollect.design.sentences import Said
 from rrcollect.design.sets import MOST_OPTIONS
-from rrcollect.publish.document import WIRE, Document, Frozen, Texts, as_tuple, by_language
+from rrcollect.publish.document import WIRE, Document, Frozen, Texts, as_tuple
 
 
 def _number(value: object, info: ValidationInfo) -> str:
@@ -112,9 +112,9 @@ class Choice(AnyKind):
         def __init__(self, options: Sequence[str | Mapping[str, str]]) -> None: ...
 
     @classmethod
-    def filled(cls, given: Any) -> Any:
+    def filled(cls, given: dict[str, Any]) -> dict[str, Any]:
         """With plain labels in English."""
-        options = given.get("options") if isinstance(given, dict) else None
+        options = given.get("options")
         if not isinstance(options, list | tuple):
             return given
         return {**given, "options": [{"en": one} if isinstance(one, str) else one for one in options]}
@@ -141,6 +141,7 @@ class Number(AnyKind):
     """
 
     by_place = ("low", "high", "unit")
+    texts_by_language = ("unit",)
     kind: Literal["number"] = "number"
     low: Exact
     high: Exact
@@ -152,11 +153,6 @@ class Number(AnyKind):
         def __init__(
             self, low: NumberLike, high: NumberLike, unit: str | Mapping[str, str] = ..., *, clip: bool = ...
         ) -> None: ...
-
-    @classmethod
-    def filled(cls, given: Any) -> Any:
-        """With a plain unit in English."""
-        return by_language(given, ("unit",), "en") if isinstance(given, dict) else given
 
     @model_validator(mode="after")
     def _ordered(self) -> Number:

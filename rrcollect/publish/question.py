@@ -80,6 +80,7 @@ class Question(Document):
     (ε, δ) = (ln(3), 0) 1
     """
 
+    texts_by_language = ("text", "help")
     id: Name
     attribute: Name
     kind: Kind = Field(default_factory=YesNo)
@@ -109,11 +110,9 @@ class Question(Document):
         ) -> None: ...
 
     @classmethod
-    def filled(cls, given: Any) -> Any:
+    def filled(cls, given: dict[str, Any]) -> dict[str, Any]:
         """With texts in English, and the promise its design was chosen for or keeps."""
-        if not isinstance(given, dict):
-            return given
-        made = by_language(given, ("text", "help"), "en")
+        made = super().filled(given)
         if "promise" not in made and isinstance(made.get("design"), Mechanism):
             design: Mechanism = made["design"]
             made["promise"] = design.loss if design.choice is None else design.choice.promise

@@ -46,7 +46,6 @@ LARGEST_REPORT = 8192  # bytes
 REPORT_ID = re.compile(r"[0-9a-f]{32}")
 TICKET = re.compile(r"[0-9a-f]{32}")
 _DIGEST = re.compile(r"[0-9a-f]{64}")
-_FIELDS = {"answer", "design", "id", "question", "round", "segments", "survey", "ticket"}
 
 
 class ReportRow(NamedTuple):
@@ -63,6 +62,9 @@ class ReportRow(NamedTuple):
 
     def __repr__(self) -> str:
         return f"ReportRow({self.id!r}, {self.question!r})"
+
+
+_FIELDS = frozenset(ReportRow._fields)  # of a report too
 
 
 @dataclass(frozen=True)
@@ -139,16 +141,9 @@ class Report:
         >>> report.row.design, report.row.segments
         ('{"p00":"3/4","p11":"3/4"}', '{"region":"north"}')
         """
-        return ReportRow(
-            survey=self.survey,
-            question=self.question,
-            round=self.round,
-            design=self.design.text,
-            answer=self.answer,
-            id=self.id,
-            ticket=self.ticket,
-            segments=canonical(self.segments).decode(),
-        )
+        segments = canonical(self.segments).decode()
+        where = self.survey, self.question, self.round
+        return ReportRow(*where, self.design.text, self.answer, self.id, self.ticket, segments)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Report:

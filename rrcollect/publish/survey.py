@@ -39,7 +39,6 @@ from rrcollect.publish.document import (
     Texts,
     Words,
     as_tuple,
-    by_language,
 )
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, WITHDRAWAL_TYPE, Withdrawal, add_signature, seal, verify
 from rrcollect.publish.keys import PublicKey, SigningKey
@@ -48,7 +47,6 @@ from rrcollect.publish.survey_file import fields_of, read_survey
 from rrcollect.publish.texts import in_language
 
 MOST_QUESTIONS = 200
-TEXTS = ("title", "introduction", "consent", "contact", "privacy", "thanks")
 
 
 class Survey(SignedDocument):
@@ -69,6 +67,7 @@ class Survey(SignedDocument):
     """
 
     largest: ClassVar = LARGEST_ENVELOPE
+    texts_by_language = ("title", "introduction", "consent", "contact", "privacy", "thanks")
     name: Name
     version: int = Field(ge=1, le=2**31)
     publisher: Words
@@ -125,11 +124,6 @@ class Survey(SignedDocument):
             segments: Mapping[str, list[str] | Segment] = ...,
         ) -> None: ...
 
-    @classmethod
-    def filled(cls, given: Any) -> Any:
-        """With plain texts in the survey's language."""
-        return by_language(given, TEXTS, given.get("language", "en")) if isinstance(given, dict) else given
-
     @model_validator(mode="after")
     def _consistent(self) -> Self:
         for what in ("id", "attribute"):
@@ -158,7 +152,7 @@ class Survey(SignedDocument):
 
     def _texts(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Every text for people, with its place."""
-        for name in TEXTS:
+        for name in self.texts_by_language:
             yield name, getattr(self, name)
         for name, segment in self.segments.items():
             yield f"segments.{name}.label", segment.label

@@ -356,7 +356,7 @@ def test_a_name_that_the_engine_cannot_spell_is_refused(tmp_path: Path) -> None:
 
 def test_a_segment_s_text_reads_back_from_csv(tmp_path: Path) -> None:
     values = ["=1", "a;=1", "'quoted'", "the 'other' one", "-", "a, -b"]
-    asked = OPEN.model_copy(update={"segments": {"region": Segment.model_validate(Segment.filled(values))}})
+    asked = OPEN.model_copy(update={"segments": {"region": Segment.model_validate(Segment.from_plain(values))}})
     given = [replace(one, survey=asked.digest, id=f"{n:032x}", segments={"region": value})
              for n, value in enumerate(values) for one in reports(1)]  # fmt: skip
     assert write_reports(tmp_path / "night.csv", given) == len(values)

@@ -198,6 +198,14 @@ def test_results_take_few_statements(steps):
     assert len(steps["tallies to page"].sql) == 0
 
 
+def test_a_device_answers_by_a_short_way(steps):
+    """It was 25 modules: the ledger, the document, its mechanism, the policy and the draw."""
+    answered = steps["answer"]
+    assert len(answered.modules) <= 24, sorted(answered.modules)
+    assert len(answered.sql) <= 11, answered.sql
+    assert not any(name.startswith(("server_agg.", "rrcollect.answer.explain.")) for name in answered.modules)
+
+
 def test_from_tallies_to_the_page_is_a_short_way(steps):
     """Of the aggregator there were 23 modules on it, with the device's 31, and 53 in a whole request."""
     ours = [name for name in steps["tallies to page"].modules if name.startswith("server_agg.")]

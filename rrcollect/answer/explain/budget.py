@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any
 
-from rrcollect.answer.explain.bound import MOST_SHOWN, Bound, bound
+from rrcollect.answer.explain.bound import MOST_SHOWN, bound
 from rrcollect.answer.explain.explanation import chance_in_words
 from rrcollect.answer.explain.headline import share_of_life
 from rrcollect.answer.explain.words import Line, Words, shown_lines
@@ -54,10 +54,13 @@ class Budget:
     def _lines(self, words: Words) -> Iterator[Line]:
         if words.supplied:
             yield Line(Words.of("en").say("supplied"))
-        if self.draws:
-            yield Line(_together(bound((draw.design, 1) for draw in self.draws), words))
-        else:
+        limits = bound((draw.design, 1) for draw in self.draws)
+        if not self.draws:
             yield Line(words.say("nothing_drawn"))
+        elif limits.ratio is None:
+            yield Line(words.say("drawn_no_limit"))
+        else:
+            yield Line(words.say("drawn_besides" if limits.telling else "drawn", ratio=at_most(limits.ratio)))
         yield Line(_cap(self.policy, words))
         if share := share_of_life(self.spent, self.policy.life, words, "spent"):
             yield Line(share)
@@ -66,7 +69,7 @@ class Budget:
             yield Line(draw.attribute, foreign=True)
             yield Line(_sent(draw, times, words))
             if times:
-                yield Line(_meaning(draw, words))
+                yield Line(words.spoken(draw.told[1]))
 
     def _reports(self, draw: Draw) -> int:
         """How many reports around this draw, under its name or one that it is an alias of, have left or may have."""
@@ -79,7 +82,7 @@ class Budget:
         words = Words.of(language)
         return {
             "spent": self.spent.to_wire(),
-            "lifetime": Promise(self.policy.lifetime_epsilon, self.policy.lifetime_delta).to_wire(),
+            "lifetime": self.policy.life.to_wire(),
             "answers": [
                 {
                     "attribute": draw.attribute,
@@ -88,7 +91,7 @@ class Budget:
                     "sent": draw.answer if self._reports(draw) else None,
                     "design": draw.design.to_wire(),
                     "cost": draw.cost.to_wire(),
-                    "meaning": _meaning(draw, words) if self._reports(draw) else words.say("not_sent"),
+                    "meaning": words.spoken(draw.told[1]) if self._reports(draw) else words.say("not_sent"),
                 }
                 for draw in self.draws
             ],
@@ -100,20 +103,14 @@ class Budget:
                     "text": report.words,
                     "attribute": report.attribute,
                     "round": report.round,
-                    "segments": Report.from_bytes(report.body).segments,
-                    "ticket": Report.from_bytes(report.body).ticket,
+                    "segments": sent.segments,
+                    "ticket": sent.ticket,
                     "state": report.state,
                     "reason": report.reason,
                 }
-                for report in self.reports
+                for report, sent in ((report, Report.from_bytes(report.body)) for report in self.reports)
             ],
         }
-
-
-def _together(limits: Bound, words: Words) -> str:
-    if limits.ratio is None:
-        return words.say("drawn_no_limit")
-    return words.say("drawn_besides" if limits.telling else "drawn", ratio=at_most(limits.ratio))
 
 
 def _cap(policy: Policy, words: Words) -> str:
@@ -130,12 +127,6 @@ def _sent(draw: Draw, times: int, words: Words) -> str:
     if not times:
         return words.say("not_sent_in_round", round=number) if draw.round else words.say("not_sent")
     said, _ = draw.told
-    more = {"reports": words.say("reports", count=str(times))}
-    if not draw.round:
-        return words.spoken(said, **more)
-    return words.spoken(said._replace(key=f"{said.key}_in_round"), round=number, **more)
-
-
-def _meaning(draw: Draw, words: Words) -> str:
-    """What the answer, once sent, can tell about the person, by the design it was drawn with."""
-    return words.spoken(draw.told[1])
+    if draw.round:
+        said = said._replace(key=f"{said.key}_in_round")
+    return words.spoken(said, round=number, reports=words.say("reports", count=str(times)))

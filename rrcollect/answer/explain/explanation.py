@@ -91,20 +91,16 @@ def _segments(survey: Survey, language: str | None) -> Iterator[str]:
 
 
 def _question_sentences(question: Question, ledgers: int, words: Words) -> Iterator[str]:
-    """How the answer is changed, in how many rounds, and what all answers to the question can tell."""
+    """How the answer is changed, in how many rounds, which answers are proofs or as good as proofs, and what all of
+    them can tell."""
     yield words.spoken(question.sentences.drawn)
     yield from map(words.spoken, question.kind.sentences)
     if question.panel:
         yield words.say("panel", count=str(question.rounds))
     elif question.rounds > 1:
         yield words.say("rounds", count=str(question.rounds))
-    yield from proof_sentences(question, words)
+    yield from map(words.spoken, question.sentences.proofs)
     yield from limit_sentences(bound([(question.design, question.answered_rounds * ledgers)]), "", words)
-
-
-def proof_sentences(question: Question, words: Words) -> Iterator[str]:
-    """Which answers are proofs, or as good as proofs."""
-    return map(words.spoken, question.sentences.proofs)
 
 
 def limit_sentences(limits: Bound, prefix: str, words: Words) -> Iterator[str]:

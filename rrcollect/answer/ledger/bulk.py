@@ -36,6 +36,7 @@ import numpy as np
 
 from rrcollect.answer.ledger.content import META, Change
 from rrcollect.answer.ledger.file import LedgerFile
+from rrcollect.answer.ledger.rules import passes
 from rrcollect.answer.policy import Policy
 from rrcollect.design.promise import Promise, total
 from rrcollect.errors import AnswerRefused, LedgerCorrupt, ParameterError
@@ -152,7 +153,8 @@ class BulkLedger:
         with self._file.transaction() as change:
             marks = self._refuse_drawn_table(change.connection, table or {}, again, "attribute IS NULL")
             before, spent, number = _history(change.connection, ranked, attribute, round)
-            over = np.array([_above(own, life, cost, policy) for own, life in spent], np.bool_)[number]
+            above = [passes(own, cost, policy.attribute) or passes(life, cost, policy.life) for own, life in spent]
+            over = np.array(above, np.bool_)[number]
             drawn = ~over if again else ~over & ~before
             if drawn.any():
                 row = {"attribute": attribute, "round": round, "epsilon": str(cost.epsilon), "delta": str(cost.delta)}
@@ -261,17 +263,6 @@ def _history(
             moved[old] = sums.setdefault(after, len(sums))
         number[there] = moved[number[there]]
     return before, list(sums), number
-
-
-def _above(own: Promise, life: Promise, cost: Promise, policy: Policy) -> bool:
-    """Whether one more answer would pass a cap; compared exactly."""
-    own, life = total((own, cost)), total((life, cost))
-    return bool(
-        own.epsilon > policy.attribute_epsilon
-        or own.delta > policy.attribute_delta
-        or life.epsilon > policy.lifetime_epsilon
-        or life.delta > policy.lifetime_delta
-    )
 
 
 def _found(ranked: People, people: People) -> NDArray[np.bool_]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -137,10 +137,18 @@ def earlier_answer(connection: sqlite3.Connection, request: LedgerRequest, polic
             "answers about it; no further answer is drawn"
         )
     life = connection.execute("SELECT epsilon, delta, count(*) FROM draws GROUP BY epsilon, delta").fetchall()
-    _within("lifetime", life, request.cost, policy.lifetime_epsilon, policy.lifetime_delta)
     own = Counter((epsilon, delta) for *_, epsilon, delta in draws)
     costs = [(*cost, count) for cost, count in own.items()]
-    _within(f"attribute {request.attribute!r}", costs, request.cost, policy.attribute_epsilon, policy.attribute_delta)
+    for what, spent, cap in (
+        ("lifetime", life, policy.life),
+        (f"attribute {request.attribute!r}", costs, policy.attribute),
+    ):
+        before = total(cost_of(epsilon, delta).times(count) for epsilon, delta, count in spent)
+        if passes(before, request.cost, cap):
+            raise BudgetExhausted(
+                f"the {what} budget is (ε, δ) = {_shown(cap)}; {_shown(before)} is spent and this answer would cost "
+                f"{_shown(request.cost)}"
+            )
     return None
 
 
@@ -161,13 +169,10 @@ def _known(what: str, earlier: str, request: LedgerRequest) -> AlreadyAnswered:
     )
 
 
-def _within(what: str, spent: Iterable[tuple[str, str, int]], cost: Promise, epsilon: Epsilon, delta: Fraction) -> None:
-    """Refuse if the sum would pass a cap; compared exactly.  `spent`: costs, and how many draws cost that."""
-    before = total(cost_of(each, some).times(count) for each, some, count in spent)
-    after_epsilon, after_delta = before.epsilon + cost.epsilon, before.delta + cost.delta
-    if after_epsilon > epsilon or after_delta > delta:
-        raise BudgetExhausted(
-            f"the {what} budget is (ε, δ) = ({float(epsilon):.6g}, {float(delta):.6g}); "
-            f"({float(before.epsilon):.6g}, {float(before.delta):.6g}) is spent and this answer would cost "
-            f"({float(cost.epsilon):.6g}, {float(cost.delta):.6g})"
-        )
+def _shown(cost: Promise) -> str:
+    return f"({float(cost.epsilon):.6g}, {float(cost.delta):.6g})"
+
+
+def passes(spent: Promise, cost: Promise, cap: Promise) -> bool:
+    """Whether one more answer of this cost would pass a cap; compared exactly, and in every ledger alike."""
+    return spent.epsilon + cost.epsilon > cap.epsilon or spent.delta + cost.delta > cap.delta
