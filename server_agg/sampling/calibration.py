@@ -72,11 +72,6 @@ class CalibratedWeights:
         """Who answered, where the weights before knew it."""
         return getattr(self.before, "responded", None)
 
-    @property
-    def ratios(self) -> Floats:
-        """g = w/d of every record; 1 where d is 0."""
-        return np.asarray(np.divide(self.weights, self.base, out=np.ones_like(self.base), where=self.base > 0))
-
     def residuals(self, scores: Floats) -> Floats:
         """w·(u − xᵀB) from w·u."""
         x = np.concatenate([m.cell[:, None] == np.arange(len(m.labels)) for m in self.margins], axis=1)

@@ -27,13 +27,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from rrcollect.design.parameters import NumberLike, checked_bounds, fraction, whole_number
 from rrcollect.errors import ParameterError
-from server_agg.count.tally import Tally, checked_tally
+from server_agg.count.tally import checked_tally
 from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.interval import Problem
@@ -43,7 +43,7 @@ from server_agg.results.row import SHARES, Row, Scale
 from server_agg.results.words import privacy_words
 from server_agg.sampling.replication import Replicates, replicates_of
 from server_agg.sampling.sample import Sample, coded
-from server_agg.sampling.sample_estimate import SampleEstimate, share_row
+from server_agg.sampling.sample_estimate import SampleEstimate, sample_estimate, share_row
 from server_agg.sampling.values import AnswerValues
 
 if TYPE_CHECKING:
@@ -137,7 +137,7 @@ def _counted(
     if not answers:
         raise EmptySelection("no strata; expected one or more")
     names = list(answers)
-    tallies = [checked_tally(tally, f"stratum {name}", yes_no=True) for name, tally in answers.items()]
+    tallies = {name: checked_tally(tally, f"stratum {name}", yes_no=True) for name, tally in answers.items()}
     for name, given in (("weights", weights), ("population", population), ("by", by)):
         if given is not None and (not isinstance(given, Mapping) or set(given) != set(names)):
             shown = sorted(map(str, given)) if isinstance(given, Mapping) else given
@@ -146,50 +146,41 @@ def _counted(
         raise ParameterError(
             "population", population, "nothing beside weights: what the strata stand for is one of them"
         )
-    sizes = population
-    stands = {name: Fraction(tally.n) for name, tally in zip(names, tallies, strict=True)}
-    if population is not None:
-        stands = {
-            name: Fraction(whole_number(f"population of stratum {name!r}", population[name], minimum=tally.n))
-            for name, tally in zip(names, tallies, strict=True)
-        }
-    elif weights is not None:
-        stands = {name: fraction(f"weight of {name}", weights[name]) for name in names}
-        for name in names:
-            if stands[name] <= 0:
-                raise ParameterError(f"weight of {name}", weights[name], "a number above 0")
-    for name, tally in zip(names, tallies, strict=True):
+    stands: dict[Any, Fraction] = {}
+    for name, tally in tallies.items():
+        size = tally.n if population is None else population[name]
+        stands[name] = Fraction(whole_number(f"population of stratum {name!r}", size, minimum=tally.n))
+        if weights is not None:
+            stands[name] = fraction(f"weight of {name}", weights[name])
+        if weights is not None and stands[name] <= 0:
+            raise ParameterError(f"weight of {name}", weights[name], "a number above 0")
         if tally.n < 2:
             raise TooFewAnswers(tally.n, f"stratum {name}")
-    each = (
-        None if weights is None else [float(stands[name] / tally.n) for name, tally in zip(names, tallies, strict=True)]
-    )
-    repeats = np.array([float(count) for t in tallies for count in (t.n - t.ones, t.ones)])
+    repeats = np.array([float(count) for t in tallies.values() for count in (t.n - t.ones, t.ones)])
     places = np.repeat(np.arange(len(names)), 2)
+    each = [float(stands[name] / tally.n) for name, tally in tallies.items()]
+    sizes = None if population is None else {place: int(stands[name]) for place, name in enumerate(names)}
     sample = Sample.of(
-        len(places), weights=None if each is None else np.repeat(each, 2), strata=places,
-        population=None if sizes is None else {place: int(stands[name]) for place, name in enumerate(names)},
+        len(places), weights=None if weights is None else np.repeat(each, 2), strata=places, population=sizes,
         repeats=repeats,
     )  # fmt: skip
     everybody = sum(stands.values(), Fraction(0))
     parts = tuple(
-        (stands[name] / everybody, _part(tally, target, None if sizes is None else int(stands[name])))
-        for name, tally in zip(names, tallies, strict=True)
+        (stands[name] / everybody, Share(tally, target if population is None else int(stands[name])).problem)
+        for name, tally in tallies.items()
     )
-    return AnswerValues.of_tallies(tallies), sample, None if by is None else [by[names[p]] for p in places], parts
+    values = AnswerValues.of_tallies(list(tallies.values()))
+    return values, sample, None if by is None else [by[names[p]] for p in places], parts
 
 
-def _part(tally: Tally, target: str, population: int | None) -> Problem:
-    return Share(tally, target if population is None else population).problem
-
-
-class _Engine:
+class _Engine(NamedTuple):
     """All figures of one sample, group by group and option by option."""
 
-    def __init__(
-        self, sample: Sample, given: AnswerValues, groups: NDArray[np.bool_], names: list[str], made: Replicates | None
-    ) -> None:
-        self.sample, self.given, self.groups, self.names, self.made = sample, given, groups, names, made
+    sample: Sample
+    given: AnswerValues
+    groups: NDArray[np.bool_]
+    names: list[str]
+    made: Replicates | None
 
     def estimated(self, scale: Scale, target: str, unless: str, parts: Any) -> SampleEstimate:
         sample, given, made, options = self.sample, self.given, self.made, len(self.given.names)
@@ -207,8 +198,7 @@ class _Engine:
         if made is None:
             covariance, totals = apart.T @ apart, sample.covariance(w * numbers)
         else:
-            covariance = made.ratio_covariance(sample, tops, bottoms, shares)
-            totals = made.total_covariance(sample, numbers)
+            covariance, totals = made.covariance(sample, tops, bottoms), made.covariance(sample, numbers)
         covariance = covariance + sample.noise(w * tops / sums, sums)
         totals = totals + span**2 * sample.noise(w * tops, np.ones_like(sums))
         rows = []
@@ -235,7 +225,8 @@ class _Engine:
             row = Row(self._name(group, option), effective.n, None, None, misfit=misfit, scale=scale)
             rows.append(share_row(row, problem, df=df, simple=simple, kish=kish, total=total))
         kind = "linearisation" if made is None else f"{made.kind}, {made.count} replicates"
-        return SampleEstimate(tuple(rows), covariance, sample, kind, _privacy(given), target)
+        told = {"variance_by": kind, "privacy": _privacy(given), "target": target}
+        return sample_estimate(rows, covariance, sample, **told)
 
     def _df(self, here: NDArray[np.bool_]) -> int:
         df = min(self.sample.df_of(here), self.sample.df)

@@ -18,7 +18,6 @@ Rules
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,7 +31,8 @@ from server_agg.errors import TooFewAnswers
 from server_agg.estimates.interval import Problem
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import normal_tail
-from server_agg.results.result import Result
+from server_agg.results.findings import Findings
+from server_agg.results.interval import Interval
 from server_agg.results.row import Row
 from server_agg.results.words import percent, privacy_words
 from server_agg.sampling.sample import Sample, vector
@@ -65,74 +65,15 @@ class MethodCost(NamedTuple):
         )
 
 
-@dataclass(frozen=True, eq=False)
-class ListEstimate(Result):
-    """The prevalence from two means; `with_item` and `without_item` are the numbers of people."""
-
-    target = "population"
-    found: float
-    error: float
-    df: float
-    with_item: int
-    without_item: int
-    items: int
-    squares: Fraction  # Hoeffding's
-    revealed: float
-    design_effect_p: float
-    joint: tuple[tuple[float, float], ...]  # by harmless count: shares without and with the attribute
-    complex: bool
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """The prevalence; bars are "wald" or "hoeffding"."""
-        n = self.with_item + self.without_item
-        problem = Problem(
-            "list experiment", Fraction(self.found), lambda: self.error, n=n, squares=self.squares,
-            freedom=self.df, unless=DEPENDENT if self.complex else "",
-        )  # fmt: skip
-        return (
-            Row(
-                f"list of {self.items} items",
-                n,
-                self.found,
-                self.error,
-                lambda level, method: interval_of(problem, level, method or "wald"),
-            ),
-        )
-
-    def beside(self, design: Design, prevalence: NumberLike | None = None) -> MethodCost:
-        """What a design of randomised response would have told, by as many people.
-
-        The prevalence is the estimated one, cut to [0, 1], unless given.
-        """
-        at = Fraction(min(max(self.found, 0.0), 1.0)) if prevalence is None else prevalence
-        return MethodCost(self.n, self.error, math.sqrt(design.variance(at, self.n)), privacy_words(design))
-
-    def context(self) -> str:
-        """The list."""
-        return f"list experiment of {self.items} harmless items, n = {self.with_item} and {self.without_item}"
-
-    def remarks(self) -> list[str]:
-        """What the estimate rests on, and what the list gave away."""
-        return [
-            f"no design effect: p = {self.design_effect_p:.3g}; no ε: {percent(self.revealed)} % of the longer lists' "
-            "counts prove the truth"
-        ]
-
-    def extras(self) -> dict[str, object]:
-        """The list."""
-        return {
-            "with_item": self.with_item, "without_item": self.without_item, "items": self.items, "df": self.df,
-            "revealed": self.revealed, "design_effect_p": self.design_effect_p,
-        }  # fmt: skip
-
-
 def list_experiment(
     counts: Any, with_item: Any, items: int, *, weights: Any = None, strata: Any = None, clusters: Any = None
-) -> ListEstimate:
+) -> Findings:
     """The prevalence from a list experiment: every person's count, and whether their list had the sensitive item.
 
-    `items` is the number J of harmless items.
+    `items` is the number J of harmless items.  `joint` are the joint shares of rule 3 by harmless count, without and
+    with the attribute, and `design_effect_p` their test; `revealed` is the share of counts that prove the truth.
+    `found.beside(design)` is what a design of randomised response would have told by as many people, at the estimated
+    prevalence (cut to [0, 1]) unless one is given.
 
     >>> found = list_experiment([1, 2, 2, 3, 1, 2, 1, 2], [1, 1, 1, 1, 0, 0, 0, 0], 3)
     >>> found.value, round(found.standard_error, 4), found.revealed
@@ -161,10 +102,27 @@ def list_experiment(
     joint, p = _joint(y, share, j)
     df = _welch(y, long) if plain else float(sample.df)
     ends = share[0] @ ((y == 0) | (y == j + 1))
-    return ListEstimate(
-        means[0] - means[1], math.sqrt(variance), df, int(long.sum()), int((~long).sum()), j,
-        Fraction(squares) * (1 + Fraction(2, 10**12)), float(ends), p, joint, not plain,
+    value, error, sizes = means[0] - means[1], math.sqrt(variance), (int(long.sum()), int((~long).sum()))
+    problem = Problem(
+        "list experiment", Fraction(value), lambda: error, n=long.size, freedom=df,
+        squares=Fraction(squares) * (1 + Fraction(2, 10**12)), unless="" if plain else DEPENDENT,
     )  # fmt: skip
+
+    def bar(level: NumberLike, method: str | None) -> Interval[Any]:
+        return interval_of(problem, level, method or "wald")
+
+    def beside(design: Design, prevalence: NumberLike | None = None) -> MethodCost:
+        at = Fraction(min(max(value, 0.0), 1.0)) if prevalence is None else prevalence
+        return MethodCost(long.size, error, math.sqrt(design.variance(at, long.size)), privacy_words(design))
+
+    facts = {
+        "with_item": sizes[0], "without_item": sizes[1], "items": j, "df": df, "revealed": float(ends),
+        "design_effect_p": p, "joint": joint, "beside": beside,
+    }  # fmt: skip
+    told = f"no design effect: p = {p:.3g}; no ε: {percent(float(ends))} % of the longer lists' counts prove the truth"
+    said = f"list experiment of {j} harmless items, n = {sizes[0]} and {sizes[1]}"
+    row = Row(f"list of {j} items", long.size, value, error, bar)
+    return Findings((row,), "population", facts, [told], said)
 
 
 def _welch(y: NDArray[np.int64], long: NDArray[np.bool_]) -> float:

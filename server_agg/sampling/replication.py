@@ -17,7 +17,6 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -71,26 +70,21 @@ class Replicates:
             return sample.calibrated.again(factor)
         return np.asarray(sample.weights * factor, np.float64)
 
-    def covariance(self, sample: Sample, estimate: Callable[[Floats], Floats], value: Floats) -> Floats:
-        """V of an estimate that is a function of the weights."""
-        return self.spread(np.array([estimate(self.weights(sample, r)) for r in range(self.count)]), value)
-
-    def ratio_covariance(self, sample: Sample, tops: Floats, bottoms: Floats, value: Floats) -> Floats:
-        """V of Σw·top/Σw·bottom, column by column, from sums over the units: no replicate walks over the records."""
-        if self.own or sample.calibrated is not None:
-            return self.covariance(sample, lambda w: (w @ tops) / (w @ bottoms), value)
+    def covariance(self, sample: Sample, tops: Floats, bottoms: Floats | None = None) -> Floats:
+        """V of Σw·top, or of Σw·top/Σw·bottom, column by column; where no replicate changes the weights within a unit,
+        from sums over the units: no replicate walks over the records."""
         w = sample.weights[:, None]
-        above, below = (self.factors.T @ sample.sums(w * part) for part in (tops, bottoms))
-        with np.errstate(invalid="ignore", divide="ignore"):  # `spread` refuses an empty group
-            found = above / below
-        return self.spread(found, value)
 
-    def total_covariance(self, sample: Sample, tops: Floats) -> Floats:
-        """V of Σw·top, column by column."""
-        value = sample.weights @ tops
-        if self.own or sample.calibrated is not None:
-            return self.covariance(sample, lambda w: w @ tops, value)
-        return self.spread(self.factors.T @ sample.sums(sample.weights[:, None] * tops), value)
+        def sums(part: Floats) -> Floats:
+            if self.own or sample.calibrated is not None:
+                return np.array([self.weights(sample, r) @ part for r in range(self.count)])
+            return np.asarray(self.factors.T @ sample.sums(w * part), np.float64)
+
+        found, value = sums(tops), sample.weights @ tops
+        if bottoms is not None:
+            with np.errstate(invalid="ignore", divide="ignore"):  # `spread` refuses an empty group
+                found, value = found / sums(bottoms), value / (sample.weights @ bottoms)
+        return self.spread(found, value)
 
     def spread(self, found: Floats, value: Floats) -> Floats:
         """V from the estimates of all replicates."""

@@ -30,7 +30,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -40,8 +40,8 @@ from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.interval import DIFFERENCE, Problem
 from server_agg.estimates.methods import interval_of, wald_interval
 from server_agg.estimates.numerics import t_tail, turning_point
+from server_agg.results.findings import Findings
 from server_agg.results.interval import Interval, exact_level
-from server_agg.results.result import Result
 from server_agg.results.row import DIFFERENCES, Row, Scale
 from server_agg.sampling.sample import Sample
 
@@ -129,45 +129,22 @@ def _total_row(row: Row, share: Problem, given: tuple[float, float, float, float
 
 
 @dataclass(frozen=True, eq=False)
-class SampleEstimate(Result):
+class SampleEstimate(Findings):
     """The figures of one sample: one, or "all" and one per group, for a choice one per option; totals and differences
-    of them are the same class."""
+    of them are the same class.  A result with one row has its `design_effect` and `kish_design_effect` too."""
 
-    together = "each for itself"
-    figures: tuple[Row, ...]
-    covariance: Floats  # of their shares
-    sample: Sample
-    variance_by: str  # "linearisation", "JK1", …
-    privacy: str
-    target: str = "population"
-    dropped: int = 0  # rows without an answer
-
-    @property
-    def rows(self) -> tuple[Row, ...]:
-        """The figures."""
-        return self.figures
+    covariance: Floats = field(kw_only=True)  # of their shares
+    sample: Sample = field(kw_only=True)
 
     @property
     def df(self) -> int:
         """Degrees of freedom of the whole sample."""
         return self.sample.df
 
-    @property
-    def design_effect(self) -> float | None:
-        """Of the only row."""
-        return self._only().design_effect
-
-    @property
-    def kish_design_effect(self) -> float | None:
-        """Of the only row."""
-        return self._only().kish_design_effect
-
-    def _only(self) -> SampleRow:
-        (found,) = self._shares([self.figures[0].name])
-        if len(self.figures) != 1:
-            names = [row.name for row in self.figures]
-            raise ParameterError("row", f"one of {len(names)}", f"result[name], with a name of {names}")
-        return found
+    def __getattr__(self, name: str) -> Any:
+        if name in ("design_effect", "kish_design_effect") and len(self.figures) == 1:
+            return getattr(self._shares()[0], name)
+        return super().__getattr__(name)
 
     def _shares(self, names: Sequence[str] | None = None) -> list[SampleRow]:
         """The figures of these names, which totals and differences of them are not."""
@@ -200,44 +177,32 @@ class SampleEstimate(Result):
         shared = float(self.covariance[names.index(one.name), names.index(other.name)])
         return replace(self, figures=(_difference_row(one, other, shared, float(self.df)),))
 
-    # ---- shown ------------------------------------------------------------------------------------------------
-
-    def drawn(self) -> str:
-        """The sample in words."""
-        s = self.sample
-        strata = f" in {len(s.strata)} strata" if s.strata != (None,) else ""
-        units = f", {s.units} clusters" if s.clustered else ""
-        return f"{s.n} answers{units}{strata}, {s.df} degrees of freedom"
-
-    def context(self) -> str:
-        """How the people were drawn, and by what the variance was estimated."""
-        return f"{self.drawn()}, {self.variance_by}, {self.privacy}"
-
     def columns(self) -> dict[str, list[str]]:
         """What the sample costs, and the totals."""
-        if not all(type(row) is SampleRow for row in self.figures):
+        rows = [row for row in self.figures if type(row) is SampleRow]
+        if not rows:
             return {}
-        rows = self._shares()
-        effects = ["none" if row.design_effect is None else f"{row.design_effect:.2f}" for row in rows]
-        if any(row.total is None for row in rows):
-            return {"design effect": effects}
-        totals = [
-            row.total.scale.text(row.total.scale.clipped(row.total.value or 0.0), 1e3) for row in rows if row.total
-        ]
-        return {"design effect": effects, "total": totals}
+        found = {"design effect": ["none" if row.design_effect is None else f"{row.design_effect:.2f}" for row in rows]}
+        totals = [row.total for row in rows if row.total is not None]
+        if totals:
+            found["total"] = [row.scale.text(row.scale.clipped(row.value or 0.0), 1e3) for row in totals]
+        return found
 
-    def remarks(self) -> list[str]:
-        """Few clusters, and rows that were left out."""
-        few = self.sample.clustered and self.df < FEW
-        told = [f"few clusters: the standard error has {self.df} degrees of freedom, so it is uncertain"] if few else []
-        return [*told, *([f"{self.dropped} rows dropped: their answer is missing"] if self.dropped else [])]
 
-    def extras(self) -> dict[str, object]:
-        """The sample."""
-        return {
-            "n": self.sample.n, "units": self.sample.units, "strata": len(self.sample.strata), "df": self.df,
-            "variance": self.variance_by, "privacy": self.privacy, "dropped": self.dropped,
-        }  # fmt: skip
+def sample_estimate(
+    rows: Sequence[SampleRow], covariance: Floats, sample: Sample, *, variance_by: str, privacy: str, target: str
+) -> SampleEstimate:
+    """The figures, with how the people were drawn and by what the variance was estimated; few clusters are told."""
+    strata = f" in {len(sample.strata)} strata" if sample.strata != (None,) else ""
+    units = f", {sample.units} clusters" if sample.clustered else ""
+    said = f"{sample.n} answers{units}{strata}, {sample.df} degrees of freedom, {variance_by}, {privacy}"
+    few = f"few clusters: the standard error has {sample.df} degrees of freedom, so it is uncertain"
+    facts = {
+        "n": sample.n, "units": sample.units, "strata": len(sample.strata), "df": sample.df,
+        "variance_by": variance_by, "privacy": privacy,
+    }  # fmt: skip
+    told = [few] if sample.clustered and sample.df < FEW else []
+    return SampleEstimate(tuple(rows), target, facts, told, said, covariance=covariance, sample=sample)
 
 
 def _difference_row(one: SampleRow, other: SampleRow, shared: float, df: float) -> Row:

@@ -53,8 +53,7 @@ class AnswerValues:
         if isinstance(design, Iterable):
             bits = answer_array(answers)
             found, place = distinct_designs(design, bits.size)
-            table = np.array([one.unbiased([0, 1]) for one in found]).reshape(-1, 2)
-            return cls(table[place, bits][:, None], bits[:, None] == 1, [""], found, place)
+            return cls(_looked_up(bits, found, place)[:, None], bits[:, None] == 1, [""], found, place)
         one = checked_design(design)
         values = one.unbiased(answers)
         values = values.reshape(len(values), -1)
@@ -113,7 +112,11 @@ def unbiased_values(answers: Any, design: Any) -> Floats:
     """
     bits = answer_array(answers)
     found, place = distinct_designs(design, bits.size)
-    table = np.array([one.unbiased([0, 1]) for one in found]).reshape(-1, 2)
+    return _looked_up(bits, found, place)
+
+
+def _looked_up(bits: NDArray[Any], designs: list[Design], place: Places) -> Floats:
+    table = np.array([one.unbiased([0, 1]) for one in designs]).reshape(-1, 2)
     return np.asarray(table[place, bits], np.float64)
 
 

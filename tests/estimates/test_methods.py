@@ -87,7 +87,7 @@ def test_bars_are_intervals_wherever_they_are_returned():
         honest["cheaters"].interval(),
         models.correlate(ANSWERS, D, ANSWERS[::-1], optimal_design(2)).interval(),
         models.power(D, 50, prevalences=(0.1, 0.4), replications=20).interval(),
-        plan.rehearse(optimal_design(1), "0.2", 50, 20, methods=["hoeffding"]).coverages[0].interval(),
+        plan.rehearse(optimal_design(1), "0.2", 50, 20, methods=["hoeffding"]).interval(),
         FIT.predict([[1.0]])[0].interval(),
         FIT.marginal_effects()["x"].interval(),
         models.cheating(TALLY, cheaters=[0]).rows[0].interval(),
@@ -135,7 +135,7 @@ def test_a_new_method_is_one_row(monkeypatch):
     assert row.name not in str(estimate(TALLY, target="sample"))
     assert row.name in methods_for("one design")
     assert compare({"a": TALLY, "b": OTHER}, method=row.name)["b"].interval().method == row.name
-    assert plan.rehearse(optimal_design(1), "0.2", 50, 20, methods=[row.name]).coverages[0].guaranteed
+    assert plan.rehearse(optimal_design(1), "0.2", 50, 20, methods=[row.name]).rows[0].extras["guaranteed"]
     with pytest.raises(ParameterError, match="for the target 'sample'$"):
         estimate(TALLY, target="sample").interval(method=row.name)
 
