@@ -249,6 +249,18 @@ Logo = Annotated[
 ]
 
 
+def in_language(texts: Mapping[str, str], wanted: str | None, default: str) -> str:
+    """The text in the wanted language, else in its base language, else in the survey's own; "" if there is none.
+
+    >>> in_language({"en": "Send", "de": "Senden"}, "de-AT", "en")
+    'Senden'
+    """
+    for language in (wanted or default, (wanted or default).split("-")[0], default):
+        if language in texts:
+            return texts[language]
+    return ""
+
+
 def by_language(fields: dict[str, Any], names: tuple[str, ...], language: object) -> dict[str, Any]:
     """The fields with plain texts as maps by language."""
     if not isinstance(language, str):

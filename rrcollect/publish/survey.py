@@ -39,12 +39,12 @@ from rrcollect.publish.document import (
     Texts,
     Words,
     as_tuple,
+    in_language,
 )
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, WITHDRAWAL_TYPE, Withdrawal, add_signature, seal, verify
 from rrcollect.publish.keys import PublicKey, SigningKey
 from rrcollect.publish.question import MOST_ROUNDS, Question, at
 from rrcollect.publish.survey_file import fields_of, read_survey
-from rrcollect.publish.texts import in_language
 
 MOST_QUESTIONS = 200
 

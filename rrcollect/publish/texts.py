@@ -19,7 +19,6 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
-from collections.abc import Mapping
 
 JOINER, NON_JOINER = "\u200d", "\u200c"
 JOINING = "\u0620-\u0dff"  # from Arabic to Sinhala: where a non-joiner changes what is seen
@@ -83,18 +82,6 @@ def _checked(text: str, also: str) -> str:
     if _PILE.search(text):
         raise ValueError(f"more than {TALLEST} marks stand on one letter")
     return text
-
-
-def in_language(texts: Mapping[str, str], wanted: str | None, default: str) -> str:
-    """The text in the wanted language, else in its base language, else in the survey's own; "" if there is none.
-
-    >>> in_language({"en": "Send", "de": "Senden"}, "de-AT", "en")
-    'Senden'
-    """
-    for language in (wanted or default, (wanted or default).split("-")[0], default):
-        if language in texts:
-            return texts[language]
-    return ""
 
 
 def fingerprint(text: str) -> str:

@@ -28,10 +28,8 @@ from typing import Any
 
 from rrcollect.design.parameters import NumberLike
 from server_agg.count.tally import Tally
-from server_agg.estimates.credible import as_prior
 from server_agg.estimates.effective import EffectiveSample
-from server_agg.estimates.exact import unbiased
-from server_agg.estimates.interval import ANYWHERE, Problem, Request, TargetLike, target_words
+from server_agg.estimates.interval import ANYWHERE, Problem, Request, TargetLike, as_prior, target_words
 from server_agg.estimates.methods import NO_ERROR, WALD_WARNING, adjusted, checked_method, interval_of, methods_for
 from server_agg.estimates.numerics import (
     binomial_at_least,
@@ -40,6 +38,7 @@ from server_agg.estimates.numerics import (
     nearest_shares,
     normal_tail,
     turning_point,
+    unbiased,
 )
 from server_agg.estimates.share import Share
 from server_agg.results.interval import Interval, Misfit, exact_level

@@ -23,8 +23,7 @@ from rrcollect.design.parameters import NumberLike, probability
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.estimates.combination import Options
-from server_agg.estimates.credible import Prior
-from server_agg.estimates.interval import Kind, Problem, TargetLike
+from server_agg.estimates.interval import Kind, Prior, Problem, TargetLike
 from server_agg.estimates.methods import checked_method, methods_for
 from server_agg.estimates.numerics import nearest_shares, normal_quantile
 from server_agg.estimates.pooled import PooledShare

@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
+from server_agg.estimates.interval import StatedPrior
 from server_agg.estimates.likelihood import maximum_likelihood
 from server_agg.estimates.numerics import scipy_special
 
@@ -25,36 +26,6 @@ if TYPE_CHECKING:
 CELLS = 4096
 REACH = 45.0
 NEAR = 0.02  # a cell wider than this share of its distance to 0 or 1 is near it
-
-Prior = str | tuple[float, float]
-ALLOWED = "'uniform', 'jeffreys', or (a, b) from 0.01 to 1e6 for a Beta(a, b) prior of the prevalence"
-
-
-class StatedPrior(NamedTuple):
-    """A prior that was understood."""
-
-    words: str
-    a: float
-    b: float
-    of_rate: bool  # whether it is a prior of λ, cut to its range, instead of π
-
-    def mirrored(self) -> StatedPrior:
-        return StatedPrior(self.words, self.b, self.a, self.of_rate)
-
-
-def as_prior(prior: object) -> StatedPrior:
-    """The prior, or a `ParameterError`."""
-    if prior == "uniform":
-        return StatedPrior("uniform prior", 1.0, 1.0, False)
-    if prior == "jeffreys":
-        return StatedPrior("Jeffreys prior", 0.5, 0.5, True)
-    if isinstance(prior, tuple) and len(prior) == 2:
-        numbers = [x for x in prior if isinstance(x, int | float) and not isinstance(x, bool)]
-        if len(numbers) == 2 and all(0.01 <= x <= 1e6 for x in numbers):
-            return StatedPrior(
-                f"Beta({numbers[0]:g}, {numbers[1]:g}) prior", float(numbers[0]), float(numbers[1]), False
-            )
-    raise ParameterError("prior", prior, ALLOWED)
 
 
 def credible_lower(tally: Tally, tail: Fraction, prior: StatedPrior) -> float:

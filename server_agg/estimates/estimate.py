@@ -35,9 +35,8 @@ from server_agg.estimates.combination import Combination
 from server_agg.estimates.counted import Counted
 from server_agg.estimates.interval import checked_population, checked_target
 from server_agg.estimates.pooled import checked_planning
-from server_agg.results.interval import Interval
+from server_agg.results.interval import Interval, percent, privacy_words
 from server_agg.results.row import DIFFERENCES, SHARES, Row, Scale
-from server_agg.results.words import percent, privacy_words
 
 
 class Estimate(Counted):

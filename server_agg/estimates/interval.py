@@ -24,9 +24,8 @@ from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Target
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
-from server_agg.estimates.credible import StatedPrior
 from server_agg.estimates.effective import EffectiveSample
-from server_agg.estimates.exact import unbiased
+from server_agg.estimates.numerics import unbiased
 from server_agg.estimates.score import NO_VARIANCE, VarianceLine
 from server_agg.results.interval import Side, exact_level
 
@@ -76,6 +75,37 @@ Kind = Literal["one design", "several designs", "several designs of a choice", "
                "ratio", "coefficient", "options", "plan"]  # fmt: skip
 
 SHARE, DIFFERENCE, ANYWHERE = (0.0, 1.0), (-1.0, 1.0), (-math.inf, math.inf)  # where a bar must lie
+
+
+Prior = str | tuple[float, float]
+ALLOWED = "'uniform', 'jeffreys', or (a, b) from 0.01 to 1e6 for a Beta(a, b) prior of the prevalence"
+
+
+class StatedPrior(NamedTuple):
+    """A prior that was understood."""
+
+    words: str
+    a: float
+    b: float
+    of_rate: bool  # whether it is a prior of λ, cut to its range, instead of π
+
+    def mirrored(self) -> StatedPrior:
+        return StatedPrior(self.words, self.b, self.a, self.of_rate)
+
+
+def as_prior(prior: object) -> StatedPrior:
+    """The prior, or a `ParameterError`."""
+    if prior == "uniform":
+        return StatedPrior("uniform prior", 1.0, 1.0, False)
+    if prior == "jeffreys":
+        return StatedPrior("Jeffreys prior", 0.5, 0.5, True)
+    if isinstance(prior, tuple) and len(prior) == 2:
+        numbers = [x for x in prior if isinstance(x, int | float) and not isinstance(x, bool)]
+        if len(numbers) == 2 and all(0.01 <= x <= 1e6 for x in numbers):
+            return StatedPrior(
+                f"Beta({numbers[0]:g}, {numbers[1]:g}) prior", float(numbers[0]), float(numbers[1]), False
+            )
+    raise ParameterError("prior", prior, ALLOWED)
 
 
 class Request(NamedTuple):

@@ -16,8 +16,7 @@ from fractions import Fraction
 from typing import NamedTuple
 
 from server_agg.count.tally import Tally
-from server_agg.estimates.exact import unbiased
-from server_agg.estimates.numerics import turning_point
+from server_agg.estimates.numerics import turning_point, unbiased
 
 
 class _Term(NamedTuple):

@@ -6,14 +6,14 @@ Rules
    Only `checked_method` judges whether a method may be asked for; lists of names come from `methods_for`.
 2. `interval_of` is the one way from a `Problem` to its bar.  A bar of width 0 says why.
 
-    exact       Clopper-Pearson: {λ : P(N >= observed | λ) > tail}.  Guaranteed.                see `exact`, `finite`
+    exact       Clopper-Pearson: {λ : P(N >= observed | λ) > tail}.  Guaranteed.                see `numerics`, `finite`
     wilson      score with z: approximate, closed form                                          see `score`
     chebyshev   score with Chebyshev's k, the paper's rigorous route inverted.  Guaranteed, wide.
-    hoeffding   π̂ ∓ √(ln(2/α)/2 · Σw²).  Guaranteed for every target: answers are independent.  see `exact`
+    hoeffding   π̂ ∓ √(ln(2/α)/2 · Σw²).  Guaranteed for every target: answers are independent.  see `numerics`
     likelihood  {π in [0, 1] : 2(ℓ(π̂) − ℓ(π)) <= χ²}: approximate; population only               see `likelihood`
     wald        π̂ ∓ z·SE with the plug-in SE: offered, and warned of; t for z where few clusters estimate SE
     credible    Bayesian, with a stated prior; population only                                  see `credible`
-    anytime     holds at all n at once: look every day, stop when you like.  Guaranteed; population only  see `exact`
+    anytime     holds at all n at once: look every day, stop when you like.  Guaranteed; population only  see `numerics`
     korn-graubard  Clopper-Pearson with the effective sample size, for weighted answers: approximate    see `effective`
     score       differences that the score test does not reject; approximate; exact for small counts  see `small_counts`
     mover       Newcombe's square-and-add on the exact bars of the parts, before they are cut to [0, 1].  Approximate,
@@ -33,16 +33,28 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from rrcollect.errors import ParameterError
-from server_agg.estimates.credible import Prior, as_prior, credible_lower
+from server_agg.estimates.credible import credible_lower
 from server_agg.estimates.effective import korn_graubard_lower
-from server_agg.estimates.exact import anytime_lower, exact_lower, hoeffding_lower
 from server_agg.estimates.finite import finite_lower, sample_lower
-from server_agg.estimates.interval import ANYWHERE, Kind, Problem, Request, TargetLike, tail_probability, target_words
+from server_agg.estimates.interval import (
+    ANYWHERE,
+    Kind,
+    Prior,
+    Problem,
+    Request,
+    TargetLike,
+    as_prior,
+    tail_probability,
+    target_words,
+)
 from server_agg.estimates.likelihood import deviance_lower
 from server_agg.estimates.numerics import (
     ROUNDING_MARGIN,
+    anytime_lower,
     chi_squared_quantile,
+    exact_lower,
     float_below,
+    hoeffding_lower,
     normal_quantile,
     root_level,
     t_quantile,

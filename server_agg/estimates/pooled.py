@@ -25,11 +25,10 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates.credible import Prior
-from server_agg.estimates.exact import squared_widths, unbiased
-from server_agg.estimates.interval import Problem
+from server_agg.estimates.interval import Prior, Problem
 from server_agg.estimates.likelihood import information, maximum_likelihood
 from server_agg.estimates.methods import interval_of
+from server_agg.estimates.numerics import squared_widths, unbiased
 from server_agg.estimates.score import NO_VARIANCE, Groups, VarianceLine, variance_line
 from server_agg.estimates.share import Share
 from server_agg.estimates.small_counts import p_value

@@ -26,11 +26,9 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.design.yes_no import Design
 from server_agg.count.tally import Tally, checked_tally
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates.credible import Prior
-from server_agg.estimates.exact import squared_widths, unbiased
-from server_agg.estimates.interval import Problem, TargetLike
+from server_agg.estimates.interval import Prior, Problem, TargetLike
 from server_agg.estimates.methods import interval_of
-from server_agg.estimates.numerics import binomial_at_least
+from server_agg.estimates.numerics import binomial_at_least, squared_widths, unbiased
 from server_agg.estimates.score import variance_line
 from server_agg.results.interval import Interval, Misfit, Side
 

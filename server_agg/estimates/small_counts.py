@@ -29,9 +29,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from server_agg.estimates.exact import exact_lower
 from server_agg.estimates.interval import Problem, Request
-from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, scipy_special, turning_point
+from server_agg.estimates.numerics import (
+    chi_squared_quantile,
+    chi_squared_tail,
+    exact_lower,
+    scipy_special,
+    turning_point,
+)
 from server_agg.estimates.score import Groups, GroupScores
 
 if TYPE_CHECKING:

@@ -25,8 +25,8 @@ from server_agg.estimates.numerics import normal_tail
 from server_agg.models.columns import vector_of
 from server_agg.models.fits import wald_bar
 from server_agg.results.findings import Findings
+from server_agg.results.interval import percent
 from server_agg.results.row import Row, Scale
-from server_agg.results.words import percent
 from server_agg.sampling.values import unbiased_values
 
 if TYPE_CHECKING:

@@ -40,9 +40,8 @@ from rrcollect.errors import ParameterError
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally, checked_tallies
 from server_agg.errors import NotIdentified, TooFewAnswers
-from server_agg.estimates.exact import exact_lower
 from server_agg.estimates.methods import unclipped_exact
-from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, turning_point
+from server_agg.estimates.numerics import chi_squared_quantile, chi_squared_tail, exact_lower, turning_point
 from server_agg.estimates.share import Share
 from server_agg.models.cheating_models import (
     Group,
@@ -54,9 +53,8 @@ from server_agg.models.cheating_models import (
 )
 from server_agg.models.fits import chi_squared
 from server_agg.results.findings import Findings
-from server_agg.results.interval import Interval, exact_level
+from server_agg.results.interval import Interval, exact_level, percent
 from server_agg.results.row import SHARES, Row, Test
-from server_agg.results.words import percent
 
 CORNER, DRAWS = 10_000, 999  # 1/γ, also the generator's seed; tables simulated per prevalence
 AT_AN_EDGE = 1e-9  # a share below is 0 but for rounding

@@ -27,16 +27,14 @@ from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import Tally
 from server_agg.errors import TooFewAnswers
-from server_agg.estimates.exact import squared_widths
 from server_agg.estimates.interval import Problem
 from server_agg.estimates.methods import interval_of
-from server_agg.estimates.numerics import normal_tail
+from server_agg.estimates.numerics import normal_tail, squared_widths
 from server_agg.estimates.score import variance_line
 from server_agg.estimates.share import Share
 from server_agg.results.findings import Findings
-from server_agg.results.interval import Interval, Misfit
+from server_agg.results.interval import Interval, Misfit, bar_words, percent
 from server_agg.results.row import Row
-from server_agg.results.words import bar_words, percent
 
 DIRECT = Design(1, 1)
 

@@ -36,9 +36,8 @@ from server_agg.models.outcome import Outcome
 from server_agg.models.regression import fit
 from server_agg.models.simulation import simulate_survey
 from server_agg.results.findings import Findings
-from server_agg.results.interval import Interval, exact_level
+from server_agg.results.interval import Interval, exact_level, percent_of
 from server_agg.results.row import Row
-from server_agg.results.words import percent_of
 
 Experiment = Callable[[np.random.Generator], float]
 TESTS: dict[str, Callable[..., Any]] = {"equal": compare, "trend": trend}

@@ -22,9 +22,8 @@ from rrcollect.design.optimal import best_sets
 from rrcollect.design.parameters import EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
-from server_agg.estimates.exact import anytime_shares
 from server_agg.estimates.methods import checked_method
-from server_agg.estimates.numerics import least_by_doubling, scipy_special
+from server_agg.estimates.numerics import anytime_shares, least_by_doubling, scipy_special
 from server_agg.estimates.score import chebyshev_k2, wilson_k2
 from server_agg.plan.detection import Asked, Bounds, size_for_power
 from server_agg.results.interval import Side, exact_level

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rrcollect.errors import ParameterError
 from rrcollect.lazy import extra
-from server_agg.results.words import mark
+from server_agg.results.interval import mark
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

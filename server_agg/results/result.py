@@ -26,11 +26,10 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from rrcollect.lazy import extra
 from server_agg.results.drawing import Picture, Point, draw_points
-from server_agg.results.interval import Interval
+from server_agg.results.interval import Interval, misfit_note, percent_of
 from server_agg.results.row import SHARES, Row, Scale, flat
 from server_agg.results.tables import Table, html_table, latex_table, latex_text, markdown_table, markdown_text
 from server_agg.results.tables import text_table as aligned
-from server_agg.results.words import misfit_note, percent_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

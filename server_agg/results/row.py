@@ -16,8 +16,7 @@ from typing import Any
 from rrcollect.design.parameters import NumberLike, fraction
 from rrcollect.errors import ParameterError
 from server_agg.results.drawing import SHARE
-from server_agg.results.interval import Interval, Misfit
-from server_agg.results.words import decimals, written
+from server_agg.results.interval import Interval, Misfit, decimals, written
 
 WITHOUT_PREFIX = ("interval", "tally")
 

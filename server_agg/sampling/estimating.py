@@ -38,9 +38,8 @@ from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.interval import Problem
 from server_agg.estimates.share import Share
-from server_agg.results.interval import worst_misfit
+from server_agg.results.interval import privacy_words, worst_misfit
 from server_agg.results.row import SHARES, Row, Scale
-from server_agg.results.words import privacy_words
 from server_agg.sampling.replication import Replicates, replicates_of
 from server_agg.sampling.sample import Sample, coded
 from server_agg.sampling.sample_estimate import SampleEstimate, sample_estimate, share_row

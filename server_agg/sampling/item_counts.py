@@ -32,9 +32,8 @@ from server_agg.estimates.interval import Problem
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import normal_tail
 from server_agg.results.findings import Findings
-from server_agg.results.interval import Interval
+from server_agg.results.interval import Interval, percent, privacy_words
 from server_agg.results.row import Row
-from server_agg.results.words import percent, privacy_words
 from server_agg.sampling.sample import Sample, vector
 
 if TYPE_CHECKING:

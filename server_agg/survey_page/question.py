@@ -10,61 +10,69 @@ Rules
 3. What chance did to an answer is said as the devices told it (`told`).
 4. What is said beside a value is said for people, in whole sentences (`notes`).  How well counts fit is `fit` for a
    board and `misfit`, with its probability, for the method.
+5. Of several options the bars and the differences of all of them hold at once (Bonferroni); how many comparisons there
+   are does not depend on what was answered.
+6. What is released is looked at once: the bar of a difference is made of two exact ones by MOVER, in closed form, since
+   a page is made for many pairs (the score's bar and p of one pair: `compare`).  In the live view it is made of
+   the two groups' own, which hold at all looks and all at once.
+7. Groups that were put together (merged, not told apart, not declared) are compared with nobody.
+8. Of more than `MOST` pairs, those of all options together, the highest group is told against the lowest ones; the
+   level stays that of all pairs.
+9. A mean is a share of its range, and so is the difference of two.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import lru_cache
+from itertools import combinations
 from typing import Any
 
 from rrcollect.answer.explain.words import Words
+from rrcollect.design.mechanism import Mechanism
+from rrcollect.design.promise import Promise
 from rrcollect.errors import ParameterError
-from rrcollect.publish.document import CARRIED
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
+from server_agg.comparisons.compare import MERGED, Comparison
 from server_agg.comparisons.groups import option_level
-from server_agg.comparisons.trend import Trend, trend
+from server_agg.comparisons.trend import Trend
 from server_agg.count.tallies import Tallies
 from server_agg.estimates.estimate import Estimate
-from server_agg.results.interval import Interval
-from server_agg.results.row import Scale
-from server_agg.results.words import bar_words
-from server_agg.survey_page.groups import segment_table, trend_lines
-from server_agg.survey_page.released import (
-    JOINED,
-    crowd_words,
-    dishonest_words,
-    fakes_words,
-    missing_words,
-    promise_words,
-    waiting_words,
+from server_agg.results.interval import Interval, bar_words, exact_level
+from server_agg.results.row import Row, Scale
+from server_agg.survey_page.released import NOT_TOLD, promise_words, question_notes, waiting_words
+from server_agg.survey_page.rounds import (
+    UNDECLARED,
+    Headline,
+    QuestionResults,
+    QuestionScale,
+    View,
+    enough_of,
+    group_name,
+    headline_of,
+    trend_of,
 )
-from server_agg.survey_page.rounds import Headline, QuestionResults, QuestionScale, View, headline_of
-from server_agg.survey_page.words import axis_of, fit_words, largest_words, shown_value
+from server_agg.survey_page.words import (
+    axis_of,
+    difference_words,
+    fit_words,
+    largest_words,
+    others_words,
+    shown_value,
+    trend_words,
+)
 
+MOST = 30  # pairs that are told of one segment
+TOGETHER = (MERGED, NOT_TOLD, UNDECLARED)
 NOT_DECLARED, ALL_MERGED = 1, 1  # rows of a table in addition to the segment's groups
-
-
-def enough_of(rounds: Iterable[QuestionResults], question: str) -> list[QuestionResults]:
-    """The rounds of a question that have an estimate, in order."""
-    return [each for each in rounds if each.question == question and each.estimate is not None]
-
-
-def trend_of(enough: Sequence[QuestionResults], view: View) -> Trend | None:
-    """The trend over the rounds with enough answers; None if there are fewer than two such rounds."""
-    if len(enough) < 2:
-        return None
-    first, how, over = enough[0], view.options, 0
-    if view.looking and view.survey is not None:
-        over = view.survey.question(first.question).rounds
-    rounds: dict[int, Any] = {each.round: each.tallies.each_design() for each in enough}
-    return trend(rounds, **first.asked.how, level=how.level, method=how.method, over=over)
 
 
 def question_page(rounds: Sequence[QuestionResults], view: View, survey: Survey, question: Question) -> dict[str, Any]:
     """What the page shows of a question; `rounds` are its own."""
-    promise, enough = question.promise, enough_of(rounds, question.id)
+    epsilon, delta, exact, said = _promised(question.promise)
+    enough = enough_of(rounds, question.id)
     line = trend_of(enough, view)
     chosen = view.headline if question.rounds > 1 and (view.headline or 0) < question.rounds else None
     enough = [each for each in enough if chosen in (None, each.round)]
@@ -76,14 +84,9 @@ def question_page(rounds: Sequence[QuestionResults], view: View, survey: Survey,
         "kind": question.kind.kind,
         "scale": {"low": float(scale.low), "high": float(scale.high), "unit": scale.unit},
         "axis": axis_of(scale),
-        "promise": {
-            "epsilon": float(promise.epsilon),
-            "delta": float(promise.delta),
-            "exact": {"epsilon": str(promise.epsilon), "delta": str(promise.delta)},
-            "words": promise_words(promise),
-        },
+        "promise": {"epsilon": epsilon, "delta": delta, "exact": dict(exact), "words": said},
         "design": question.design.to_wire(),
-        "told": Words.of("en").spoken(question.sentences.drawn),
+        "told": _told(question.design, question.kind.kind),
         "rounds": question.rounds,
         "panel": question.panel,
         "round": 0 if question.rounds == 1 else chosen,
@@ -102,11 +105,25 @@ def question_page(rounds: Sequence[QuestionResults], view: View, survey: Survey,
         shown["estimate"] = whole.page(survey)
         if shown["round"] is not None:
             for name, segment in survey.segments.items():
-                rows = len(segment.names) + NOT_DECLARED + ALL_MERGED if looking else 0
+                rows = len(segment.values) + NOT_DECLARED + ALL_MERGED if looking else 0
                 shown["segments"].append(segment_table(survey, name, enough[0].segments(name, over=rows), view))
-        shown["beside"], method = _notes(view, survey, question, shown, whole)
+        release = None if view.live else view.release
+        shown["beside"], method = question_notes(survey, question, shown, whole.scale, whole.rounds, release=release)
         shown["notes"] = [*shown["beside"], *method]
     return shown
+
+
+@lru_cache(maxsize=1024)
+def _told(design: Mechanism, kind: str) -> str:
+    """What the devices tell of a question's answers: the same at every look."""
+    return Words.of("en").spoken(design.sentences(kind).drawn)
+
+
+@lru_cache(maxsize=1024)
+def _promised(promise: Promise) -> tuple[float, float, tuple[tuple[str, str], ...], str]:
+    """A promise as numbers, exactly, and in words: the same at every look."""
+    exact = (("epsilon", str(promise.epsilon)), ("delta", str(promise.delta)))
+    return float(promise.epsilon), float(promise.delta), exact, promise_words(promise)
 
 
 class _HeadlineLines:
@@ -204,52 +221,88 @@ def _value(line: Headline, bar: Interval, scale: Scale) -> dict[str, Any]:
     return {**shown_value(line.value, *bar, scale), "standard_error": line.standard_error}
 
 
-def _notes(
-    view: View, survey: Survey, question: Question, shown: dict[str, Any], whole: _HeadlineLines
-) -> tuple[list[str], list[str]]:
-    """What is said of a question: what must be read beside its estimate, and what belongs to the method."""
-    beside, method = [], []
-    if shown["round"] is None:
-        beside.append(_rounds_words(whole.rounds, question.rounds))
-        if survey.segments:
-            method.append(
-                "Each round weighs by its answers. Tables by group are of one round, if the owner chooses it for the "
-                "headline."
-            )
-    if question.panel:
-        beside.append(
-            "Each device answered in one round, which it drew by chance beforehand: the rounds are of different people."
-        )
-    if survey.ask == "one":
-        beside.append(
-            "Each device was asked one of the survey's questions, which it drew by chance beforehand: those who "
-            "answered this one are a fair sample of all."
-        )
-    if survey.invite_only:
-        shown["estimate"]["dishonest"] = dishonest_words(question.design, whole.scale)
-    else:
-        method.append(fakes_words(question.design, whole.n, whole.scale))
-    if view.release is not None and not view.live:
-        for table in shown["segments"]:
-            called, part = table["labels"], table["options"][0] if "options" in table else table
-            rows = [called.get(row["label"], row["label"]) for row in part["rows"]]
-            table["missing"] = missing_words(called.values(), rows, survey.minimum)
-            if table["missing"]:
-                method.append(f"By {table['label']}: {table['missing']}")
-        crowd = view.release.crowds.get(question.id, survey.minimum)
-        method.append(JOINED if survey.collector == CARRIED else crowd_words(question.design, crowd, question.promise))
-    return [note for note in beside if note], method
+# ---- groups and rounds ----------------------------------------------------------------------------------------------
 
 
-def _rounds_words(found: list[int], asked: int) -> str:
-    """Which rounds the headline is about.
+def _row(row: Row, table: Comparison | Trend) -> dict[str, Any]:
+    misfit, fits = row.misfit, [row.misfit] if row.misfit is not None else []
+    said = misfit.describe() if misfit is not None and misfit.told else None
+    shown = shown_value(row.value or 0.0, *row.interval(table.level), table.estimated)
+    return {"n": row.n, **shown, "misfit": said, "fit": fit_words(fits, len(table.groups))}
 
-    >>> _rounds_words([0, 1, 2], 3), _rounds_words([0, 2], 3), _rounds_words([1], 3)
-    ('All 3 rounds together.', 'Rounds 1 and 3 of 3 together.', 'Round 2 of 3.')
+
+def _rows(table: Comparison) -> list[dict[str, Any]]:
+    pairs = zip(table.groups, table.group_rows, strict=True)
+    return [{"label": group.name, "cells": list(group.cells), **_row(row, table)} for group, row in pairs]
+
+
+def segment_table(survey: Survey, name: str, found: Comparison, view: View) -> dict[str, Any]:
+    """The groups of a segment, of each option if there are several, with the differences between them."""
+    segment, looking = survey.segments[name], view.looking
+    labels = {group_name(value.value): survey.say(value.label) or value.value for value in segment.values}
+    shown: dict[str, Any] = {"name": name, "label": survey.say(segment.label) or name, "labels": labels}
+    tables: list[dict[str, Any]] = [
+        {"label": part.option, "rows": _rows(part), "differences": differences(part, looking=looking)}
+        for part in found.options
+    ]
+    pairs = [pair for one in tables for pair in one["differences"]]
+    note = "; ".join([found.bars_note(), *found.merged_note()])
+    parts = {"options": tables} if found.labels else {name: tables[0][name] for name in ("rows", "differences")}
+    return {**shown, **parts, "others": _others(pairs), "note": note}
+
+
+def _others(pairs: list[dict[str, Any]]) -> str:
+    """What is said of the differences that are not certain."""
+    return others_words(sum(one["certain"] for one in pairs), len(pairs), pairs[0]["comparisons"]) if pairs else ""
+
+
+def trend_lines(line: Trend, view: View) -> dict[str, Any]:
+    """The rounds of a question, of each option if there are several, and the line through them."""
+    lines = [_line(part, view) for part in line.options]
+    shown = {"options": lines} if line.labels else {name: lines[0][name] for name in ("rounds", "slope", "p", "words")}
+    return {**shown, "note": "; ".join([*line.remarks(), line.bars_note()])}
+
+
+def _line(line: Trend, view: View) -> dict[str, Any]:
+    """The rounds and the line through them; of several options p is for all of them."""
+    slope, words = line.slope, ""
+    p: Any = slope.extras["p_adjusted"]
+    if slope.standard_error is not None:
+        words = trend_words(slope.value or 0.0, p, line.estimated, view.options.level)
+        words += ", for one look that was planned beforehand" if view.looking else ""
+    rounds = zip(line.scores, line.group_rows, strict=True)
+    shown = [{"round": int(number), **_row(row, line)} for number, row in rounds]
+    return {"label": line.option, "rounds": shown, "slope": slope.value, "p": p, "words": words}
+
+
+def differences(table: Comparison, *, looking: bool) -> list[dict[str, Any]]:
+    """The pairs of a table, the higher group first.
+
+    >>> from rrcollect import Design
+    >>> from server_agg import Tally, compare
+    >>> cells = {name: Tally(Design("3/4", "3/4"), 400, ones) for name, ones in (("Berlin", 150), ("Dublin", 180))}
+    >>> (found,) = differences(compare(cells), looking=False)
+    >>> found["higher"], found["lower"], found["words"]
+    ('Dublin', 'Berlin', 'by about 15 points (between 1 and 29): certain at the level 95 %')
     """
-    if len(found) == asked:
-        return f"All {asked} rounds together."
-    numbers = [str(number + 1) for number in found]
-    if len(numbers) == 1:
-        return f"Round {numbers[0]} of {asked}."
-    return f"Rounds {', '.join(numbers[:-1])} and {numbers[-1]} of {asked} together."
+    alone = [place for place, group in enumerate(table.groups) if group.name not in TOGETHER and table.single(place)]
+    family = len(alone) * (len(alone) - 1) // 2
+    ranked = sorted(alone, key=lambda place: -(table.group_rows[place].value or 0.0))
+    pairs = list(combinations(ranked, 2))
+    most = max(1, MOST // table.many)
+    told = pairs if len(pairs) <= most else [(ranked[0], other) for other in ranked[:0:-1]][:most]
+    return [_pair(table, a, b, family, looking=looking) for a, b in told]
+
+
+def _pair(table: Comparison, a: int, b: int, family: int, *, looking: bool) -> dict[str, Any]:
+    level, (one, other) = exact_level(table.level), (table.group_rows[place].interval(table.level) for place in (a, b))
+    value = (table.group_rows[a].value or 0.0) - (table.group_rows[b].value or 0.0)
+    low, high, method, guaranteed = one.low - other.high, one.high - other.low, "anytime", one.guaranteed
+    if not looking:
+        bar = table.difference_bar(table.pair(a, b), family, level, "mover")
+        low, high, method, guaranteed = bar.low, bar.high, bar.method, bar.guaranteed
+    verb, words = difference_words(value, (low, high), table.estimated, level)
+    names = {"higher": table.groups[a].name, "verb": verb, "lower": table.groups[b].name, "words": words}
+    shown = {**names, "comparisons": family * table.many, "certain": low > 0 or high < 0}
+    ends = {"value": value, "low": low, "high": high, "level": float(level)}
+    return {**shown, **ends, "method": method, "guaranteed": guaranteed}

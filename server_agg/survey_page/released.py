@@ -12,9 +12,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.promise import Promise
+from rrcollect.publish.document import CARRIED
+from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 from server_agg.estimates.central_privacy import central_privacy
 from server_agg.results.row import SHARES, Scale
@@ -166,6 +169,64 @@ def dishonest_words(design: Mechanism, scale: Scale = SHARES) -> str:
     return (
         f"If 1 % of those who answered sent what they liked, they could move {what} by up to {factor / 100:.2f}{unit}."
     )
+
+
+def question_notes(
+    survey: Survey,
+    question: Question,
+    shown: dict[str, Any],
+    scale: Scale,
+    rounds: list[int],
+    *,
+    release: ReleaseFacts | None,
+) -> tuple[list[str], list[str]]:
+    """What is said of a question: what must be read beside its estimate, which is about these rounds, and what belongs
+    to the method."""
+    beside, method = [], []
+    if shown["round"] is None:
+        beside.append(_rounds_words(rounds, question.rounds))
+        if survey.segments:
+            method.append(
+                "Each round weighs by its answers. Tables by group are of one round, if the owner chooses it for the "
+                "headline."
+            )
+    if question.panel:
+        beside.append(
+            "Each device answered in one round, which it drew by chance beforehand: the rounds are of different people."
+        )
+    if survey.ask == "one":
+        beside.append(
+            "Each device was asked one of the survey's questions, which it drew by chance beforehand: those who "
+            "answered this one are a fair sample of all."
+        )
+    if survey.invite_only:
+        shown["estimate"]["dishonest"] = dishonest_words(question.design, scale)
+    else:
+        method.append(fakes_words(question.design, shown["estimate"]["n"], scale))
+    if release is not None:
+        for table in shown["segments"]:
+            called, part = table["labels"], table["options"][0] if "options" in table else table
+            rows = [called.get(row["label"], row["label"]) for row in part["rows"]]
+            table["missing"] = missing_words(called.values(), rows, survey.minimum)
+            if table["missing"]:
+                method.append(f"By {table['label']}: {table['missing']}")
+        crowd = release.crowds.get(question.id, survey.minimum)
+        method.append(JOINED if survey.collector == CARRIED else crowd_words(question.design, crowd, question.promise))
+    return [note for note in beside if note], method
+
+
+def _rounds_words(found: list[int], asked: int) -> str:
+    """Which rounds the headline is about.
+
+    >>> _rounds_words([0, 1, 2], 3), _rounds_words([0, 2], 3), _rounds_words([1], 3)
+    ('All 3 rounds together.', 'Rounds 1 and 3 of 3 together.', 'Round 2 of 3.')
+    """
+    if len(found) == asked:
+        return f"All {asked} rounds together."
+    numbers = [str(number + 1) for number in found]
+    if len(numbers) == 1:
+        return f"Round {numbers[0]} of {asked}."
+    return f"Rounds {', '.join(numbers[:-1])} and {numbers[-1]} of {asked} together."
 
 
 def _moved(design: Mechanism, scale: Scale) -> tuple[float, str, str]:

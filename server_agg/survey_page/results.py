@@ -37,9 +37,9 @@ from server_agg.estimates.interval import TargetLike
 from server_agg.results.drawing import Picture, Point
 from server_agg.results.result import Result
 from server_agg.results.row import Row
-from server_agg.survey_page.question import enough_of, question_page, trend_of
+from server_agg.survey_page.question import question_page
 from server_agg.survey_page.released import LIVE, LOOKING, ReleaseFacts, conditions, promise_words, release_words
-from server_agg.survey_page.rounds import QuestionResults, QuestionScale, ResultOptions, View
+from server_agg.survey_page.rounds import QuestionResults, QuestionScale, ResultOptions, View, enough_of, trend_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -16,7 +16,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -26,13 +26,13 @@ from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 from server_agg.comparisons.compare import MERGED, Comparison, compare
 from server_agg.comparisons.groups import simultaneous_level
+from server_agg.comparisons.trend import Trend, trend
 from server_agg.count.tallies import Tallies
 from server_agg.estimates.estimate import Estimate, estimate
 from server_agg.estimates.interval import TargetLike, aimed
-from server_agg.results.interval import Interval, exact_level
+from server_agg.results.interval import Interval, exact_level, privacy_words
 from server_agg.results.result import Result
 from server_agg.results.row import SHARES, Row, Scale
-from server_agg.results.words import privacy_words
 from server_agg.survey_page.released import MIXED, NOT_TOLD, ReleaseFacts
 
 UNDECLARED = "(not declared)"
@@ -203,6 +203,22 @@ def group_name(value: str | None) -> str:
     return ours[value] if value in ours else f"{value} " if value in TAKEN else str(value)
 
 
+def enough_of(rounds: Iterable[QuestionResults], question: str) -> list[QuestionResults]:
+    """The rounds of a question that have an estimate, in order."""
+    return [each for each in rounds if each.question == question and each.estimate is not None]
+
+
+def trend_of(enough: Sequence[QuestionResults], view: View) -> Trend | None:
+    """The trend over the rounds with enough answers; None if there are fewer than two such rounds."""
+    if len(enough) < 2:
+        return None
+    first, how, over = enough[0], view.options, 0
+    if view.looking and view.survey is not None:
+        over = view.survey.question(first.question).rounds
+    rounds: dict[int, Any] = {each.round: each.tallies.each_design() for each in enough}
+    return trend(rounds, **first.asked.how, level=how.level, method=how.method, over=over)
+
+
 @dataclass(frozen=True)
 class Headline:
     """A value with its bar, over the rounds it is about."""
@@ -217,15 +233,6 @@ class Headline:
     def n(self) -> int:
         """Answers."""
         return sum(each.n for each in self.estimates)
-
-    @property
-    def misfit(self) -> str | None:
-        """What does not fit, by round if there are several."""
-        found = [
-            (number, each.misfit) for number, each in zip(self.rounds, self.estimates, strict=True) if each.misfit.told
-        ]
-        several = len(self.rounds) > 1
-        return "; ".join(f"round {n + 1}: {m.describe()}" if several else m.describe() for n, m in found) or None
 
 
 def headline_of(estimates: Mapping[int, Estimate], level: object, method: str, over: int = 0) -> Headline:

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from server_agg.results.interval import decimals, mark, written
 from server_agg.results.row import Scale
-from server_agg.results.words import decimals, mark, written
 
 if TYPE_CHECKING:
     from server_agg.results.interval import Misfit

@@ -9,7 +9,7 @@ from scipy.stats import beta, binom
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tally, estimate, plan
-from server_agg.estimates.exact import anytime_shares
+from server_agg.estimates.numerics import anytime_shares
 from tests.support.comparing import both
 
 E1, P3 = optimal_design(1), Design(1, "0.3")

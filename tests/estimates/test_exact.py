@@ -9,8 +9,8 @@ import pytest
 
 from rrcollect import Design
 from server_agg import Tally, estimate
-from server_agg.estimates.exact import hoeffding_lower, hoeffding_reach, squared_widths, unbiased
 from server_agg.estimates.methods import TOO_LARGE, too_large
+from server_agg.estimates.numerics import hoeffding_lower, hoeffding_reach, squared_widths, unbiased
 from tests.inside.estimates import exact_lower
 from tests.support.aims import aimed
 

@@ -7,7 +7,7 @@ import pytest
 
 from rrcollect import Design
 from server_agg import Tallies, Tally, TallyKey, estimate, survey_results
-from server_agg.results.words import privacy_words
+from server_agg.results.interval import privacy_words
 
 COLUMN = Design("2/3", "2/3")  # one bit of a set of 2 out of 5 that holds the truth with probability 2/3
 

@@ -13,7 +13,7 @@ from rrcollect import Design, optimal_design
 from server_agg import Tally, compare
 from server_agg.results.row import SHARES, Scale
 from server_agg.survey_page import words as plain_words
-from server_agg.survey_page.groups import MOST, differences
+from server_agg.survey_page.question import MOST, differences
 from server_agg.survey_page.words import about, difference_words, largest_words, others_words, trend_words
 from tests.support.comparing import both
 
