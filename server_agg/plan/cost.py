@@ -14,10 +14,9 @@ from server_agg.plan.pictures import draw_lines
 from server_agg.plan.size import Shares, best_design, sample_size, shares_of, size_for_margin
 from server_agg.results.drawing import Picture
 from server_agg.results.findings import Findings
-from server_agg.results.interval import exact_level
+from server_agg.results.interval import exact_level, percent_of
 from server_agg.results.row import Row, Scale
 from server_agg.results.tables import Table
-from server_agg.results.words import percent_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

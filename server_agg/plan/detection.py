@@ -32,9 +32,8 @@ from server_agg.estimates.share import DIRECT
 from server_agg.plan.pictures import draw_lines
 from server_agg.results.drawing import Picture, share_axis
 from server_agg.results.findings import Findings
-from server_agg.results.interval import Side, exact_level
+from server_agg.results.interval import Side, exact_level, percent_of
 from server_agg.results.row import Row
-from server_agg.results.words import percent_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
