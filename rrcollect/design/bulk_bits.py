@@ -91,15 +91,10 @@ def drawn_packed(
     if bitorder not in ("little", "big"):
         raise ParameterError("bitorder", bitorder, "'little' or 'big'")
     folded = _Planes(limits, fill)
-    answers = np.empty(truths.size, np.uint8)
-    whole = truths.size // 8 * 8
-    folded.answer(np.ascontiguousarray(truths[:whole]).view(np.uint64), answers[:whole].view(np.uint64))
-    if whole < truths.size:
-        last = np.zeros(8, np.uint8)
-        last[: truths.size - whole] = truths[whole:]
-        said = np.empty(1, np.uint64)
-        folded.answer(last.view(np.uint64), said)
-        answers[whole:] = said.view(np.uint8)[: truths.size - whole]
+    whole = np.concatenate([truths, np.zeros(-truths.size % 8, np.uint8)]) if truths.size % 8 else truths
+    answers = np.empty(whole.size, np.uint8)
+    folded.answer(np.ascontiguousarray(whole).view(np.uint64), answers.view(np.uint64))
+    answers = answers[: truths.size]
     if n % 8:
         answers[-1] &= (1 << n % 8) - 1 if bitorder == "little" else 256 - (256 >> n % 8)
     return answers
@@ -124,14 +119,10 @@ class _Planes:
         undecided = np.empty(min(BLOCK, asked.size), np.uint64)
         for start in range(0, asked.size, BLOCK):
             part, said = asked[start : start + BLOCK], answers[start : start + BLOCK]
-            self._first(part, said, undecided[: part.size])
+            for first in range(0, part.size, CHUNK):  # the first stage, in chunks that stay in the cache
+                here = slice(first, min(first + CHUNK, part.size))
+                self._fold(self.stages[0] if self.stages else [], part[here], said[here], undecided[here])
             self._settle(part, said, undecided[: part.size])
-
-    def _first(self, asked: Words, said: Words, undecided: Words) -> None:
-        """The first stage, for every word, in chunks that stay in the cache."""
-        for start in range(0, asked.size, CHUNK):
-            here = slice(start, start + CHUNK)
-            self._fold(self.stages[0] if self.stages else [], asked[here], said[here], undecided[here])
 
     def _settle(self, asked: Words, said: Words, undecided: Words) -> None:
         """The later stages, for the few words that still hold an undecided answer."""
@@ -291,8 +282,7 @@ def near_double(number: Fraction) -> float:
 
 def double_above(end: Fraction) -> float:
     """The least double that is not below an exact number."""
-    near = near_double(end)
-    return near if near >= end else float(np.nextafter(near, np.inf))
+    return 0.0 - double_below(-end)
 
 
 def double_below(end: Fraction) -> float:

@@ -50,11 +50,11 @@ def drawn_sets(truths: Any, design: Mechanism, limit: int, size: int, fill: Fill
     k, w = design.truths, size
     asked = as_options(truths, k)
     if w == 1:
-        return ChosenSets(design, indices=_single(asked, k, limit, fill))
+        return ChosenSets(design, _single(asked, k, limit, fill))
     table = _Table(k, w, limit) if k <= WIDEST_TABLE and math.comb(k, w) <= MOST_SETS else None
     if table is not None and min(table.inside, table.outside) > 0:
-        return ChosenSets(design, maps=table.answer(asked, fill))
-    return ChosenSets(design, maps=_selected(asked, _flags(asked.size, limit, fill), k, w, fill))
+        return ChosenSets(design, table.answer(asked, fill))
+    return ChosenSets(design, _selected(asked, _flags(asked.size, limit, fill), k, w, fill))
 
 
 def as_options(truths: Any, options: int) -> NDArray[np.uint8]:
@@ -224,14 +224,11 @@ class ChosenSets:
 
     An answer is one character per option, as in a single draw (`answers[i]`, `texts()`); `counts()` is how many answers
     hold each option, which is all that an estimate needs; `numpy.asarray(answers)` is a table of 0 and 1.  Kept small:
-    by the number of the one option (`indices`, one byte each), or as bits (`maps`, bit j for option j).
+    by the number of the one option (flat, one byte each), or as bits (a row each, bit j for option j).
     """
 
-    def __init__(
-        self, design: Mechanism, *, indices: NDArray[np.uint8] | None = None, maps: NDArray[Any] | None = None
-    ) -> None:
-        self.design = design
-        self._indices, self._maps = indices, maps
+    def __init__(self, design: Mechanism, kept: NDArray[Any]) -> None:
+        self.design, self._kept = design, kept
 
     def __repr__(self) -> str:
         return f"ChosenSets({len(self)} answers by {self.design})"
@@ -239,37 +236,33 @@ class ChosenSets:
     def __len__(self) -> int:
         return len(self._kept)
 
-    @property
-    def _kept(self) -> NDArray[Any]:
-        return self._indices if self._indices is not None else np.asarray(self._maps)
-
     def _spread(self, part: NDArray[Any]) -> NDArray[np.uint8]:
         """Some answers as rows of 0 and 1."""
         k = self.design.truths
-        if self._indices is not None:
+        if part.ndim == 1:
             return np.asarray(part[:, None] == np.arange(k, dtype=np.uint8)).view(np.uint8)
         little = np.ascontiguousarray(part.astype(part.dtype.newbyteorder("<"), copy=False))
         return np.unpackbits(little.view(np.uint8).reshape(len(part), -1), axis=1, count=k, bitorder="little")
 
-    def _parts(self, kept: NDArray[Any]) -> Iterator[NDArray[np.uint8]]:
-        return (self._spread(kept[start : start + AT_ONCE]) for start in range(0, len(kept), AT_ONCE))
+    def _parts(self) -> Iterator[NDArray[np.uint8]]:
+        return (self._spread(self._kept[start : start + AT_ONCE]) for start in range(0, len(self), AT_ONCE))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
-        table = np.concatenate([np.empty((0, self.design.truths), np.uint8), *self._parts(self._kept)])
+        table = np.concatenate([np.empty((0, self.design.truths), np.uint8), *self._parts()])
         return table if dtype is None else table.astype(dtype)
 
     def counts(self) -> NDArray[np.int64]:
         """How many answers hold each option."""
-        if self._indices is not None:
-            return np.bincount(self._indices, minlength=self.design.truths)
+        if self._kept.ndim == 1:
+            return np.bincount(self._kept, minlength=self.design.truths)
         total = np.zeros(self.design.truths, np.int64)
-        for part in self._parts(self._kept):
+        for part in self._parts():
             total += part.sum(axis=0, dtype=np.int64)
         return total
 
     def texts(self) -> Iterator[str]:
         """The answers as they are sent, one after the other."""
-        for part in self._parts(self._kept):
+        for part in self._parts():
             width = part.shape[1]
             written = (part + np.uint8(48)).tobytes().decode("ascii")
             yield from (written[place : place + width] for place in range(0, len(written), width))
@@ -280,8 +273,7 @@ class ChosenSets:
     def __getitem__(self, place: NDArray[np.intp]) -> ChosenSets: ...
     def __getitem__(self, place: int | NDArray[np.intp]) -> str | ChosenSets:
         if isinstance(place, np.ndarray):
-            kept = self._kept[place]
-            return ChosenSets(self.design, **{"maps" if self._indices is None else "indices": kept})
+            return ChosenSets(self.design, self._kept[place])
         if not -len(self) <= place < len(self):
             raise IndexError(f"there are {len(self)} answers")
         place %= len(self)

@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, overload
 
@@ -207,33 +207,6 @@ def _words(promise: Promise, pi: Fraction, winners: int, corners: int, figures: 
     elif corners == 1:
         reason += "; the corners (1, δ) and (δ, 1) fall off the grid because δ < 2^-64"
     return rule, reason
-
-
-@dataclass(frozen=True)
-class Region:
-    """Where a design lies for a promise (ε, δ): the sets R ⊇ R′ ⊇ R″ of [HLM17] Section III.
-
-    `feasible`: in R, the promise is kept.  `oriented`: in R′, also p00 + p11 > 1.  `boundary`: in R″, also one privacy
-    inequality is tight.  `tight` names the answers ("yes", "no") whose inequality holds with equality.
-    """
-
-    feasible: bool
-    oriented: bool
-    boundary: bool
-    tight: tuple[str, ...]
-
-
-def region(design: Design, epsilon: EpsilonLike, delta: NumberLike = 0) -> Region:
-    """Membership in R, R′ and R″ of [HLM17], and which inequality is tight.
-
-    >>> region(Design(1, "1/4"), "ln 2", "1/4")
-    Region(feasible=True, oriented=True, boundary=True, tight=('yes',))
-    """
-    no, yes = design.slack(epsilon, delta)
-    tight = tuple(answer for answer, slack in (("yes", yes), ("no", no)) if slack == 0)
-    feasible = min(no, yes) >= 0
-    oriented = feasible and design.c > 0
-    return Region(feasible, oriented, oriented and bool(tight), tight)
 
 
 # ---- one of several options -----------------------------------------------------------------------------------------

@@ -147,7 +147,7 @@ def test_wide_sets_have_their_size_and_the_truth_as_told(k: int, w: int) -> None
     truths = (np.arange(3000) * 7 % k).astype(np.uint8)
     inside = np.arange(3000) % 3 > 0
     maps = _selected(truths, inside, k, w, fresh_keystream())
-    answers = bulk_sets.ChosenSets(SetDesign(k, w, 1), maps=maps)
+    answers = bulk_sets.ChosenSets(SetDesign(k, w, 1), maps)
     table = np.asarray(answers)
     assert (table.sum(axis=1) == w).all()
     assert (table[np.arange(3000), truths] == inside).all()

@@ -10,7 +10,6 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from rrcollect import Design, Epsilon, ParameterError
-from rrcollect.design.optimal import region
 from rrcollect.errors import OffGridDesign, UninformativeDesign
 from tests.inside.design import GRID
 from tests.support.strategies import deltas, designs, epsilons, prevalences, unit
@@ -40,7 +39,7 @@ def test_tight_epsilon_is_kept_and_nothing_less_is(design):
         return
     assert not design.proofs
     assert design.satisfies(tight, 0)
-    assert region(design, tight, 0).tight
+    assert 0 in design.slack(tight, 0)
     assert design.satisfies(design.epsilon(), 0)
     assert design.epsilon() <= float(tight) * (1 + 1e-15)
     less = Epsilon.of_ratio(1 + (design.worst_likelihood_ratio - 1) * (1 - Fraction(1, 10**30)))
@@ -57,26 +56,23 @@ def test_delta_is_kept_and_nothing_less_is(design, epsilon):
 
 
 @given(designs, epsilons, deltas)
-def test_region_names_the_tight_inequality(design, epsilon, delta):
-    found = region(design, epsilon, delta)
-    assert found.feasible == design.satisfies(epsilon, delta)
-    assert found.oriented == (found.feasible and design.c > 0)
-    assert found.boundary == (found.oriented and bool(found.tight))
+def test_slack_names_the_tight_inequality(design, epsilon, delta):
+    no, yes = design.slack(epsilon, delta)
+    assert (min(no, yes) >= 0) == design.satisfies(epsilon, delta)
     big_e, p00, p11 = epsilon.exp, design.p00, design.p11
     if design.c > 0:
-        assert ("yes" in found.tight) == (big_e * (1 - p00) + delta == p11)
-        assert ("no" in found.tight) == (big_e * (1 - p11) + delta == p00)
+        assert (yes == 0) == (big_e * (1 - p00) + delta == p11)
+        assert (no == 0) == (big_e * (1 - p11) + delta == p00)
 
 
-def test_region_at_the_corners_of_the_paper():
-    assert region(Design("2/3", "2/3"), "ln 2").tight == ("yes", "no")
-    assert region(Design(1, "1/4"), "ln 2", "1/4").tight == ("yes",)
-    assert region(Design("1/4", 1), "ln 2", "1/4").tight == ("no",)
-    assert not region(Design("0.6", "0.6"), "ln 2").boundary
-    outside = region(Design("0.9", "0.9"), "ln 2")
-    assert (outside.feasible, outside.oriented, outside.boundary) == (False, False, False)
-    turned = region(Design("1/3", "1/3"), "ln 2")
-    assert (turned.feasible, turned.oriented, turned.tight) == (True, False, ("yes", "no"))
+def test_slack_at_the_corners_of_the_paper():
+    """Inside of R′, on its edge R″, outside; and a design whose answers mean their opposite keeps the promise too."""
+    assert Design("2/3", "2/3").slack("ln 2") == (0, 0)
+    assert Design(1, "1/4").slack("ln 2", "1/4") == (1, 0)
+    assert Design("1/4", 1).slack("ln 2", "1/4") == (0, 1)
+    assert Design("0.6", "0.6").slack("ln 2") == (1, 1)
+    assert Design("0.9", "0.9").slack("ln 2") == (-1, -1)
+    assert Design("1/3", "1/3").slack("ln 2") == (0, 0)
 
 
 @given(designs, prevalences, st.integers(1, 10**6))
