@@ -121,12 +121,6 @@ class Comparison(_Grouped):
         """Said of the groups' bars; beside a difference it is a remark."""
         return "" if self._two else self.at_once
 
-    def caption(self) -> str:
-        """What the groups' bars are: a picture shows no difference, which has another scale."""
-        bar = self.rows[0].interval(self.level)
-        promise = "coverage guaranteed" if bar.guaranteed else "coverage approximate"
-        return f"{float(100 * bar.level):.4g} % {bar.method} bars, {self.at_once}, {promise}"
-
     def headline(self) -> Row:
         """The difference of two groups, or the first group."""
         return self.difference if self._two else self.rows[0]

@@ -30,7 +30,7 @@ from server_agg.estimates.interval import TargetLike, aimed
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import root_level
 from server_agg.results.interval import Interval, exact_level
-from server_agg.results.result import Result
+from server_agg.results.result import Result, bars_words
 from server_agg.results.row import DIFFERENCES, SHARES, Row, Scale, Test
 
 SIMULTANEOUS = {"bonferroni": "Bonferroni", "sidak": "Šidák", "none": ""}
@@ -159,29 +159,23 @@ class _Grouped(Result):
         return 1 - (1 - exact_level(level)) / self.many
 
     @property
-    def each(self) -> str:
-        """What a row is."""
-        return "group"
-
-    @property
     def at_once(self) -> str:
         """Whether the groups' bars hold at once."""
         if len(self.groups) < 2:
             return ""
         if self.simultaneous == "none":
             return "each for itself"
-        of = f"all {len(self.groups)} {self.each}s" + (f" and {len(self.labels)} options" if self.labels else "")
+        of = f"all {len(self.groups)} {self.first}s" + (f" and {len(self.labels)} options" if self.labels else "")
         return f"{of} at once ({SIMULTANEOUS[self.simultaneous]})"
+
+    def caption(self) -> str:
+        """What the groups' bars are; a picture shows no difference, which has another scale."""
+        return bars_words([row.interval(self.level) for row in self.group_rows], self.at_once)
 
     def bars_note(self) -> str:
         """What the groups' bars cover, and how well their counts fit."""
-        bars = [row.interval(self.level) for row in self.group_rows]
-        sure = all(bar.guaranteed for bar in bars)
-        kinds = "/".join(sorted({bar.method for bar in bars}))
-        words = [f"{float(100 * bars[0].level):.10g} % {kinds} bars for the {bars[0].target}", self.at_once]
-        words.append("coverage guaranteed" if sure else "coverage approximate")
         fits = [(row.name, row.misfit) for row in self.group_rows if row.misfit is not None and row.misfit.told]
-        return "; ".join([", ".join(filter(None, words)), *(f"{name}: {fit.describe()}" for name, fit in fits)])
+        return "; ".join([self.caption(), *(f"{name}: {fit.describe()}" for name, fit in fits)])
 
     # ---- two groups against each other --------------------------------------------------------------------------
 

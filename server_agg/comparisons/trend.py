@@ -36,11 +36,6 @@ class Trend(_Grouped):
     step: str = "round"  # what a row is
 
     @property
-    def each(self) -> str:
-        """What a row is."""
-        return self.step
-
-    @property
     def first(self) -> str:  # type: ignore[override]
         """What a row is."""
         return self.step

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rrcollect.design.mechanism import Mechanism, checked_design
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
-from server_agg.count.tally import Tally, counts_of, counts_of_texts, design_of, fields, read_json
+from server_agg.count.tally import Tally, counts_of_texts, fields, read_json
 from server_agg.errors import EmptySelection
 
 if TYPE_CHECKING:
@@ -163,11 +163,6 @@ class Tallies(Mapping[TallyKey, Tally]):
     def __contains__(self, key: object) -> bool:
         return key in self._tallies
 
-    def __eq__(self, other: object) -> bool:
-        return self._tallies == other._tallies if isinstance(other, Tallies) else NotImplemented
-
-    __hash__ = None  # type: ignore[assignment]
-
     def __repr__(self) -> str:
         return f"<Tallies: {len(self)} keys, {self.n} answers>"
 
@@ -259,12 +254,12 @@ class Tallies(Mapping[TallyKey, Tally]):
             given = fields("tallies", entry, FIELDS)
             if not isinstance(given["segments"], dict):
                 raise ParameterError("segments", given["segments"], "an object of strings")
-            design = design_of(given)
+            tally = Tally.from_dict({name: given[name] for name in ("counts", "design", "n")})
             segments = tuple(given["segments"].items())
-            key = TallyKey(given["survey"], given["question"], design, segments, given["round"], given["pilot"])
+            key = TallyKey(given["survey"], given["question"], tally.design, segments, given["round"], given["pilot"])
             if key in found:
                 raise ParameterError("tallies", entry, "each key once")
-            found[key] = Tally(design, given["n"], counts_of("tally", given, design.cells))
+            found[key] = tally
         return cls(found)
 
 
@@ -272,16 +267,8 @@ def _entry(key: TallyKey, tally: Tally) -> dict[str, object]:
     if tally.mechanism != key.design or len(tally) != key.design.cells:
         allowed = "tallies of whole answers: of one option alone the privacy could not be read back"
         raise ParameterError("tallies", f"one option of {key.question!r}", allowed)
-    return {
-        "counts": list(tally.counts),
-        "design": key.design.to_wire(),
-        "n": tally.n,
-        "pilot": key.pilot,
-        "question": key.question,
-        "round": key.round,
-        "segments": dict(key.segments),
-        "survey": key.survey,
-    }
+    asked = {"pilot": key.pilot, "question": key.question, "round": key.round}
+    return {**tally.as_dict(), **asked, "segments": dict(key.segments), "survey": key.survey}
 
 
 def checked_entry(key: object, tally: object) -> None:

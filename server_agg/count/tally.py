@@ -162,8 +162,13 @@ class Tally:
     def from_dict(cls, given: object) -> Tally:
         """The tally written by `as_dict`; anything else is refused."""
         found = fields("tally", given, ("counts", "design", "n"))
-        design = design_of(found)
-        return cls(design, found["n"], counts_of("tally", found, design.cells))
+        try:
+            design = from_wire(found["design"])
+        except SurveyRefused as error:
+            raise ParameterError("design", found["design"], str(error)) from None
+        if not isinstance(found["counts"], list) or len(found["counts"]) != design.cells:
+            raise ParameterError("counts of a tally", found["counts"], f"a list of {design.cells} whole numbers")
+        return cls(design, found["n"], found["counts"])
 
     @classmethod
     def from_json(cls, text: str) -> Tally:
@@ -282,22 +287,6 @@ def count_ones(data: NDArray[np.uint8]) -> int:
 
 
 # ---- reading what was written ------------------------------------------------------------------------------------
-
-
-def design_of(entry: dict[str, Any]) -> Mechanism:
-    """The design of an entry; an error if it is not written in its one spelling."""
-    try:
-        return from_wire(entry["design"])
-    except SurveyRefused as error:
-        raise ParameterError("design", entry["design"], str(error)) from None
-
-
-def counts_of(name: str, entry: dict[str, Any], cells: int) -> list[int]:
-    """The counts of an entry: a list with one for each cell of the design.  Only its length is checked."""
-    counts = entry["counts"]
-    if not isinstance(counts, list) or len(counts) != cells:
-        raise ParameterError(f"counts of a {name}", counts, f"a list of {cells} whole numbers")
-    return counts
 
 
 def fields(name: str, given: object, names: tuple[str, ...]) -> dict[str, Any]:

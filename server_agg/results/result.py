@@ -151,7 +151,7 @@ class Result(ABC):
         return self._notes(None, None)
 
     def _notes(self, level: NumberLike | None, method: str | None) -> tuple[str, ...]:
-        told = "; ".join(filter(None, [self.context(), self._bars_words(level, method)]))
+        told = "; ".join(filter(None, [self.context(), bars_words(self.intervals(level, method), self.together)]))
         return (*([told] if told else []), *self._warnings(level, method))
 
     def _asked(self, level: NumberLike | None, method: str | None) -> tuple[NumberLike, str | None]:
@@ -160,19 +160,6 @@ class Result(ABC):
     def _bars(self, level: NumberLike | None, method: str | None) -> list[Interval[Any] | None]:
         asked = self._asked(level, method)
         return [None if row.bar is None else row.interval(*asked) for row in self.rows]
-
-    def _bars_words(self, level: NumberLike | None, method: str | None) -> str:
-        """What the bars are; nothing where there are none."""
-        bars = [bar for bar in self._bars(level, method) if bar is not None]
-        if len(bars) < 2:
-            return bars[0].describe() if bars else ""
-        kinds = {(bar.method, bar.level, bar.target, bar.guaranteed) for bar in bars}
-        if len(kinds) != 1:
-            said = [f"{_kind(bar)} {'guaranteed' if bar.guaranteed else 'approximate'}" for bar in bars]
-            return ", ".join(["bars: " + ", ".join(dict.fromkeys(said)), *([self.together] if self.together else [])])
-        promise = "coverage guaranteed" if bars[0].guaranteed else "coverage approximate"
-        said = [f"{_kind(bars[0])} bars for the {bars[0].target}", self.together, promise]
-        return ", ".join(filter(None, said))
 
     def _warnings(self, level: NumberLike | None, method: str | None) -> list[str]:
         """All that must be said of values and bars; what is true of every row is said once, without a name."""
@@ -313,6 +300,18 @@ class Result(ABC):
         shares = scale.is_share and scale.low == 0
         axis = {"axis": scale.axis or scale.unit, "shares": shares, "places": self.places(), "limits": limits}
         return Picture(draw_points(points, ax, title=self.caption(), **axis))  # type: ignore[arg-type]
+
+
+def bars_words(bars: Sequence[Interval[Any]], together: str) -> str:
+    """What bars are that hold `together`; nothing where there are none."""
+    if len(bars) < 2:
+        return bars[0].describe() if bars else ""
+    if len({(bar.method, bar.level, bar.target, bar.guaranteed) for bar in bars}) != 1:
+        said = [f"{_kind(bar)} {'guaranteed' if bar.guaranteed else 'approximate'}" for bar in bars]
+        rough = "coverage approximate" if together and not all(bar.guaranteed for bar in bars) else ""
+        return ", ".join(filter(None, ["bars: " + ", ".join(dict.fromkeys(said)), together, rough]))
+    promise = "coverage guaranteed" if bars[0].guaranteed else "coverage approximate"
+    return ", ".join(filter(None, [f"{_kind(bars[0])} bars for the {bars[0].target}", together, promise]))
 
 
 def _kind(bar: Interval[Any]) -> str:
