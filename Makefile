@@ -32,7 +32,7 @@ $(VENV)/quick.stamp: FORCE
 browsers: $(VENV)/test.stamp
 	@$(MACHINE) node_packages $(VENV)/node puppeteer-core@24 $$(node -p "Object.entries(require('./rrcollect/web/package.json').devDependencies).map((one) => one.join('@')).join(' ')")
 
-element: browsers  ## <rr-survey> as pages load it, made anew: rrcollect/web/element
+element: browsers  ## <rr-survey> bundled, and the types: rrcollect/web/dist, which is served while it fits the sources
 	@ln -sfn ../../$(VENV)/node/node_modules rrcollect/web/node_modules
 	npm --prefix rrcollect/web run build; made=$$?; rm rrcollect/web/node_modules; exit $$made
 
@@ -98,4 +98,4 @@ release: $(VENV)/release.stamp  ## build and check what a release consists of, i
 	$(BIN)/python -m tests.release
 
 clean:  ## remove what make built
-	rm -rf $(VENV) .venv-reach build dist site .bench .coverage .hypothesis rrcollect-demo
+	rm -rf $(VENV) .venv-reach build dist rrcollect/web/dist site .bench .coverage .hypothesis rrcollect-demo

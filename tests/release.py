@@ -2,7 +2,7 @@
 
 Rules
 1. What a package index would refuse, or would show wrongly, is found here: twine's strict check, one version in all
-   files, a wheel that can be built from the source distribution alone.
+   files, a wheel that can be built from the source distribution alone, the built element of these sources in all.
 2. Nothing is uploaded and no tag is made: that takes an account and a decision.  The lines to run are printed, and
    before them what is still undecided.
 3. `SHA256SUMS` is written last; a folder without it is not a release.
@@ -19,6 +19,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+from rrcollect import web
 from tests.assurance.dependencies.packages import bill_of_materials, run_time
 from tests.assurance.evidence import ROOT
 
@@ -62,6 +63,8 @@ def make(folder: Path) -> list[Path]:
     """Build and check everything; the files, the sums last."""
     if len(set(versions().values())) != 1:
         raise SystemExit(f"the files do not say one version: {versions()}")
+    if web.folder().name != "dist":
+        raise SystemExit("rrcollect/web/dist is not there, or was made of other sources: run `make element` first")
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     _run(sys.executable, "-m", "build", "--outdir", folder, ROOT)  # the wheel is built from the source distribution

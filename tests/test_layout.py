@@ -6,6 +6,7 @@ The order of each package is the table ORDER; a rule that is broken is broken in
 from __future__ import annotations
 
 import re
+import shutil
 from pathlib import Path
 
 import pytest
@@ -92,6 +93,53 @@ def test_no_module_imports_itself_by_way_of_others(packages: Tree) -> None:
 
 def test_modules_are_short(packages: Tree) -> None:
     assert layout.too_long(packages, LONGEST) == []
+
+
+# ---- the browser client: the same folders, names and order ---------------------------------------------------------
+
+BROWSER_ALONE = {
+    "index": "the public names",
+    "rr-survey": "the element",
+    "element": "the parts of the element",
+    "words": "our words are files, which pages fetch",
+    "design.fraction": "Python's standard library has it",
+    "answer.ledger.indexed_db": "the ledger of a page",
+}
+SCRIPTS = [*ORDER["rrcollect"][:1], ["words"], *ORDER["rrcollect"][1:-1], ["index", "element"], ["rr-survey"]]
+
+
+@pytest.fixture(scope="module")
+def scripts() -> Tree:
+    return Tree.read_scripts(ROOT / "rrcollect/web/src", "rrcollect")
+
+
+def without_twin(scripts: Tree, packages: Tree) -> set[str]:
+    """The modules of the browser client that no Python module has the name of."""
+    return {name.removeprefix("rrcollect.") for name in scripts.files.keys() - packages.files.keys()}
+
+
+def test_the_browser_client_has_the_folders_and_names_of_the_python_package(scripts: Tree, packages: Tree) -> None:
+    alone = without_twin(scripts, packages)
+    assert {name if name in BROWSER_ALONE else name.split(".")[0] for name in alone} == set(BROWSER_ALONE)
+
+
+def test_the_modules_of_the_browser_client_import_in_the_same_order_and_are_short(scripts: Tree) -> None:
+    assert len(scripts.files) > 40
+    assert sum(map(len, scripts.imports.values())) > 100
+    assert layout.upward(scripts, "rrcollect", SCRIPTS) == []
+    assert layout.cycles(scripts, {}) == []
+    assert layout.too_long(scripts, LONGEST) == []
+
+
+def test_a_planted_fault_of_the_browser_client_is_found(tmp_path: Path, packages: Tree) -> None:
+    shutil.copytree(ROOT / "rrcollect/web/src", tmp_path / "src")
+    (tmp_path / "src/design/new.mjs").write_text('import { Client } from "../answer/client.mjs";\n')
+    with (tmp_path / "src/design/yes_no.mjs").open("a") as module:
+        module.write('const later = () => import("./sets.mjs");\n')
+    planted = Tree.read_scripts(tmp_path / "src", "rrcollect")
+    assert "design.new" in without_twin(planted, packages)
+    assert layout.upward(planted, "rrcollect", SCRIPTS) == ["rrcollect.design.new imports rrcollect.answer.client"]
+    assert layout.cycles(planted, {}) == ["rrcollect.design.sets and rrcollect.design.yes_no import one another"]
 
 
 # ---- planted bugs: a small tree that is in order, and one that is not, for each rule --------------------------------

@@ -1,8 +1,10 @@
 """What a user installs: a wheel whose README's session runs in a clean environment, and a light client."""
 
 import re
+import shutil
 import subprocess
 import sys
+import tarfile
 import venv
 import zipfile
 from email.message import Message
@@ -13,6 +15,7 @@ import pytest
 
 import rrcollect
 import server_agg
+from tests.support.element import built
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -37,10 +40,9 @@ def test_the_wheel_holds_both_packages_and_their_types(wheel):
         for needed in ("__init__.py", "__init__.pyi", "py.typed"):
             assert f"{package}/{needed}" in names
     for served in (
-        "rrcollect/web/rrcollect.mjs",
-        "rrcollect/web/rrcollect.d.mts",
-        "rrcollect/web/element/rr-survey.mjs",
-        "rrcollect/web/element/words/ar.more.mjs",
+        "rrcollect/web/src/index.mjs",
+        "rrcollect/web/src/rr-survey.mjs",
+        "rrcollect/web/src/words/ar.json",
         "server_agg/collect/static/page.css",
         "server_agg/demo/page.css",
         "server_agg/demo/report.html",
@@ -48,6 +50,25 @@ def test_the_wheel_holds_both_packages_and_their_types(wheel):
     ):
         assert served in names
     assert not [name for name in names if name.startswith(("tests/", "examples/", "docs/")) or "node_modules" in name]
+
+
+@pytest.mark.parametrize("fresh", [True, False])
+def test_the_built_element_is_packed_if_it_was_made_of_these_sources(tmp_path, fresh):
+    """In the source distribution, and in the wheel that is built of that."""
+    tree, out = tmp_path / "tree", tmp_path / "out"
+    shutil.copytree(ROOT, tree, ignore=shutil.ignore_patterns(".*", "dist", "node_modules", "tests", "docs", "site"))
+    shutil.copytree(built(), tree / "rrcollect/web/dist")
+    if not fresh:
+        with (tree / "rrcollect/web/src/element/style.mjs").open("a") as module:
+            module.write("// changed\n")
+    run(sys.executable, "-m", "build", "--outdir", out, tree, cwd=tmp_path)
+    (source,), (made,) = out.glob("*.tar.gz"), out.glob("*.whl")
+    with tarfile.open(source) as archive:
+        packed = [name.partition("/")[2] for name in archive.getnames()]
+    for names in (packed, zipfile.ZipFile(made).namelist()):
+        assert "rrcollect/web/src/rr-survey.mjs" in names
+        assert ("rrcollect/web/dist/rr-survey.mjs" in names) is fresh
+        assert ("rrcollect/web/dist/sources.txt" in names) is fresh
 
 
 # ---- what a package index shows -------------------------------------------------------------------------------------

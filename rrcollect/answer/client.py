@@ -8,7 +8,7 @@ Rules
 3. Whatever was answered is in the ledger before it is returned (see `ledger`); delivery may fail and be repeated.
 4. Declining is not calling `answer`.  `decline` remembers it on this device; nothing goes out, and what waited to go
    out is stopped.  An `answer` that is interrupted leaves nothing behind that goes out.
-5. `rrcollect.mjs` follows the same script, check by check: docs/wire-format.md, "Answering".
+5. The browser client follows the same script, check by check: docs/wire-format.md, "Answering".
 """
 
 from __future__ import annotations

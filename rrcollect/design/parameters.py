@@ -7,7 +7,7 @@ Rules
    questions stays exact.  Two of them are equal only if r and m are (Lindemann), so every comparison is decided.
 3. Whatever is not a number in range (NaN, infinite, negative, a bool, "1e999999999") raises `ParameterError` with the
    name, the value and what is allowed.  No input makes parsing slow: exponents, lengths and bits are bounded, and
-   more narrowly in a signed document, which strangers may have written (`SIGNED`).  rrcollect.mjs has the same bounds.
+   more narrowly in a signed document, which strangers may have written (`SIGNED`).  The browser has the same bounds.
 """
 
 from __future__ import annotations

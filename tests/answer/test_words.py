@@ -192,7 +192,7 @@ def test_words_that_are_read_otherwise_are_others(one, other):
 
 
 def test_the_browser_client_has_the_same_table_of_letters():
-    text = Path(__file__).parents[2].joinpath("rrcollect/web/rrcollect.mjs").read_text(encoding="utf-8")
+    text = Path(__file__).parents[2].joinpath("rrcollect/web/src/publish/texts.mjs").read_text(encoding="utf-8")
     table = re.search(r"const ALIKE = (\[.*?\n\]);", text, re.DOTALL)[1]
     assert json.loads(re.sub(r",\s*\]", "]", table)) == list(ALIKE)
     assert len("".join(ALIKE)) == len(set("".join(ALIKE)))

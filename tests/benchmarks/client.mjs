@@ -3,8 +3,8 @@
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { FileLedger } from "../../rrcollect/web/file-ledger.mjs";
-import { Client, Design, MemoryLedger, Policy, parseFraction, randomise } from "../../rrcollect/web/rrcollect.mjs";
+import { FileLedger } from "../../rrcollect/web/src/answer/ledger/file.mjs";
+import { Client, Design, MemoryLedger, Policy, parseFraction, randomise } from "../../rrcollect/web/src/index.mjs";
 
 const { folder, publisher, key, repetitions } = JSON.parse(process.argv[2]);
 const envelope = readFileSync(join(folder, "survey.json"));

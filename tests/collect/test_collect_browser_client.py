@@ -9,7 +9,7 @@ from tests.support.element import serve_sources
 from tests.vectors.ticket_cases import invite, ticket
 
 CLIENT = """async (given) => {
-    const rr = await import("/sources/rrcollect.mjs");
+    const rr = await import("/sources/index.mjs");
     const policy = new rr.Policy([{ name: given.publisher, keys: [given.key] }]);
     const attributes = [{ everyAttributeOf: given.publisher }];
     const client = new rr.Client({ ledger: new rr.IndexedDBLedger(), attributes, policy });

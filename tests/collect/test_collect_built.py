@@ -1,10 +1,9 @@
-"""<rr-survey> as it is built and served: what its sources make, as little as the documents say, and nothing lost."""
+"""<rr-survey> as it is built: what its sources make and nothing else, as small as the documents say; what is served."""
 
 import base64
-import filecmp
-import gzip
 import json
 import re
+import runpy
 
 import pytest
 
@@ -13,12 +12,10 @@ from tests.inside.collect import pages
 from tests.support.browser import Visit
 from tests.support.collector_running import ROOT
 from tests.support.devices import cases
-from tests.support.element import BUILT, WEB, build_element
+from tests.support.element import SOURCES, build, built, changed, serve, sources_of
 
-LIMIT = 30_000
-SOURCES = ("rr-survey.mjs", "rrcollect.mjs", "rr-entries.mjs", "rr-drawings.mjs")
-NAMES = re.compile(r'\b(?:refuse|fault|new RRCollectError)\("([A-Za-z0-9]+)"')
-PHRASE = re.compile(r"[a-z]{2,}(?: [a-z']{2,}){2,}")
+FIRST, ALL = 40_000, 60_000  # bytes, gzipped
+MESSAGES = re.compile(r'\b(?:refuse|badSetting|need)\([^;\n]*?"([a-z][^"\n$`]{20,})"')
 DEFAULTS = {"max_epsilon": "ln(9)", "max_ratio": "20", "allow_disclosure": False}
 
 VERDICTS = """async (cases) => {
@@ -49,86 +46,120 @@ KEPT = """new Promise((resolve) => {
         result.transaction("ledger").objectStore("ledger").get("state").onsuccess = (got) => resolve(got.target.result);
     };
 })"""
-KNOWN = """() => {
-    const known = new Set(), add = (one) => one && Object.getOwnPropertyNames(one).forEach((name) => known.add(name));
-    for (const name of Object.getOwnPropertyNames(globalThis)) {
-        const one = name === "event" ? null : globalThis[name];
-        add(typeof one === "function" ? one : null);
-        add(typeof one === "function" ? one.prototype : null);
-    }
-    return [...known];
-}"""
 
 
-def packed(*names, folder=None):
+@pytest.fixture(scope="module")
+def dist():
+    return built()
+
+
+def gzipped(folder, names):
     """How many bytes these files have, gzipped as they are served."""
-    data = [pages.asset(name)[0] if folder is None else (folder / name).read_bytes() for name in names]
-    return sum(len(pages.packed(one)) for one in data)
+    return sum(len(pages.packed((folder / name).read_bytes())) for name in names)
 
 
-def first_files(language):
-    return ["rr-survey.mjs", f"words/{language}.mjs"]
+# ---- which one is served -------------------------------------------------------------------------------------------
 
 
-def test_the_element_is_what_its_sources_make(tmp_path):
-    """If not: make element"""
-    made = build_element(tmp_path)
-    files = sorted(str(path.relative_to(made)) for path in made.rglob("*.mjs"))
-    assert files == sorted(str(path.relative_to(BUILT)) for path in BUILT.rglob("*") if path.is_file())
-    assert filecmp.cmpfiles(made, BUILT, files, shallow=False) == (files, [], [])
+def folder_of(made):
+    """What this copy of the client would serve."""
+    return runpy.run_path(str(made / "__init__.py"))["folder"]()
 
 
-def test_another_source_makes_another_element(tmp_path):
-    """Planted bug: somebody changes a source and does not build."""
-    drawings = (WEB / "rr-drawings.mjs").read_text(encoding="utf-8")
-    made = build_element(tmp_path, {"rr-drawings.mjs": drawings.replace("PEOPLE = 20", "PEOPLE = 21")})
-    assert (made / "rr-survey.mjs").read_bytes() != (BUILT / "rr-survey.mjs").read_bytes()
+def test_what_was_made_of_these_sources_is_served_and_of_others_never(dist, tmp_path):
+    made = changed(tmp_path, {})
+    assert folder_of(made) == made / "src"  # without Node
+    (made / "dist").symlink_to(dist)
+    assert folder_of(made) == made / "dist"
+    for name in ("src/element/style.mjs", "src/words/ar.json", "build.mjs", "package.json"):
+        text = (made / name).read_text(encoding="utf-8")
+        (made / name).write_text(text + "\n", encoding="utf-8")
+        assert folder_of(made) == made / "src"
+        (made / name).write_text(text, encoding="utf-8")
+    (made / "src" / "more.mjs").write_text("export {};\n")
+    assert folder_of(made) == made / "src"
+
+
+def test_the_same_sources_make_the_same_bytes(dist, tmp_path):
+    made = changed(tmp_path, {})
+    package = (made / "package.json").read_text(encoding="utf-8")
+    (made / "package.json").write_text(re.sub('"types": "tsc .*"', '"types": "true"', package))  # they take long
+    again = build(made)
+    files = {path.name: path.read_bytes() for path in again.glob("*.m*")}
+    assert files == {path.name: path.read_bytes() for path in dist.glob("*.m*")}
+    assert len(files) > 8
+
+
+def test_what_is_kept_without_a_network_is_what_a_page_loads(dist, monkeypatch):
+    for folder in (SOURCES, dist):
+        serve(monkeypatch, folder)
+        first = pages.asset("offline.mjs")[0].decode().splitlines()[0]
+        kept = json.loads(first.removeprefix("const ASSETS = ").removesuffix(";"))
+        loaded = {str(path.relative_to(folder)) for path in folder.rglob("*.mjs")}
+        assert loaded | {f"words/{language}.json" for language in LANGUAGES} <= set(kept)
+        assert all(pages.asset(name) for name in kept)
+
+
+# ---- how much it is ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-def test_what_is_loaded_before_the_first_question_has_less_than_30_kb(collector, browser, language):
+def test_little_is_loaded_before_the_first_question_and_in_all(collector, browser, dist, monkeypatch, language):
+    serve(monkeypatch, dist)
     words, digest = Words.of(language), collector.page_of()
     with Visit(browser, locale=language) as visit:
+        visit.context.route("**/outbox-*.mjs", lambda route: route.abort())  # wanted after the first question
         page = visit.page(f"{collector.url}/s/{digest}")
         page.get_by_role("radio", name=words.say("yes_button")).wait_for()
 
-        def scripts():
-            return [url.partition("/assets/")[2] for url in visit.requests if url.endswith(".mjs")]
+        def loaded():
+            found = [url.partition("/assets/")[2] for url in visit.requests if url.endswith((".mjs", ".json"))]
+            return [name for name in found if not name.startswith("outbox-")]
 
-        assert scripts() == first_files(language)
-        ours = [url.removeprefix(collector.url) for url in visit.requests if url.startswith(collector.url)]
+        first = loaded()
+        assert "rr-survey.mjs" in first
+        assert f"words/{language}.json" in first
+        assert not [name for name in first if name.startswith("explanation-")]
+        ours = [url for url in visit.requests if url.startswith(collector.url)]
         assert len(ours) == len(visit.requests)  # no third party
         page.get_by_text(words.say("how")).click()
         page.locator(".simulation").wait_for()
-        assert scripts() == [*first_files(language), "rr-explanation.mjs", f"words/{language}.more.mjs"]
-    assert packed(*first_files(language)) < LIMIT
-    assert sum(len(gzip.compress(pages.asset(name)[0], 9)) for name in first_files(language)) < LIMIT
+        assert [name for name in loaded() if name.startswith("explanation-")]
+    assert gzipped(dist, first) <= FIRST
+    assert gzipped(SOURCES, SOURCES.rglob("*.mjs")) > FIRST  # the check can fail
+    scripts = [path.name for path in dist.glob("*.mjs") if path.name != "index.mjs"]
+    assert gzipped(dist, [*scripts, f"words/{language}.json"]) <= ALL
 
 
-def test_the_sources_as_they_are_have_more():
-    """Planted bug: a page that loads what is not built."""
-    assert packed(*SOURCES, "words/en.mjs", folder=WEB) > LIMIT
-
-
-def test_the_documents_tell_how_much_is_loaded():
+def test_the_documents_tell_how_much_is_loaded(dist):
     text = (ROOT / "docs/browser.md").read_text(encoding="utf-8")
-    assert re.findall(r"less than ([0-9]+) kB gzipped", text) == [str(LIMIT // 1000)]
-    all_of = [packed(*first_files(one), "rr-explanation.mjs", f"words/{one}.more.mjs") for one in LANGUAGES]
+    assert re.findall(r"at most ([0-9]+) kB gzipped", text) == [str(FIRST // 1000)]
+    scripts = [path.name for path in dist.glob("*.mjs") if path.name != "index.mjs"]
+    all_of = [gzipped(dist, [*scripts, f"words/{language}.json"]) for language in LANGUAGES]
     (said,) = re.findall(r"the files have ([0-9]+) to ([0-9]+) kB", text)
     assert said == (f"{min(all_of) / 1000:.0f}", f"{max(all_of) / 1000:.0f}")
 
 
-def test_the_names_of_errors_stay_and_sentences_for_developers_go():
-    written = (WEB / "rrcollect.mjs").read_text(encoding="utf-8")
-    made = "".join(path.read_text(encoding="utf-8") for path in BUILT.glob("*.mjs"))
-    names, phrases = (
-        set(NAMES.findall(written)),
-        set(PHRASE.findall(written)) - {"explained by rrcollect", "division by zero"},
-    )
-    assert len(names) > 30
-    assert {name for name in names if f'"{name}"' not in made} == set()
-    assert len(phrases) > 300  # in comments, and in what developers are told
-    assert {phrase for phrase in phrases if phrase in made} == set()
+# ---- what it says and keeps ----------------------------------------------------------------------------------------
+
+
+def test_what_developers_are_told_is_in_what_is_served(dist):
+    messages = set(MESSAGES.findall(sources_of()))
+    made = "".join(path.read_text(encoding="utf-8") for path in dist.glob("*.mjs"))
+    assert len(messages) > 30
+    assert {message for message in messages if message not in made} == set()
+
+
+def test_the_types_name_what_the_modules_export(dist):
+    def named(text, start):
+        lists = re.findall(rf"^{start} \{{([^}}]*)\}} from", text, re.MULTILINE)
+        return sorted(name.strip() for one in lists for name in one.split(",") if name.strip())
+
+    written = named((SOURCES / "index.mjs").read_text(encoding="utf-8"), "export")
+    assert len(written) > 30
+    assert named((dist / "types/index.d.mts").read_text(encoding="utf-8"), "export") == written
+    for name in ("rr-survey", "answer/ledger/file", "element/entries"):
+        assert (dist / "types" / f"{name}.d.mts").is_file()
 
 
 def test_the_bad_documents_are_refused_by_the_same_names(collector, browser):
@@ -157,8 +188,8 @@ def test_the_bad_documents_are_refused_by_the_same_names(collector, browser):
     assert {name: (said[name], wanted[name]) for name in given if said[name] != wanted[name]} == {}
 
 
-def test_the_ledger_of_the_element_is_that_of_the_sources(collector, browser):
-    """Shortened names are for the element's own objects: what is kept is read by every later version."""
+def test_what_is_kept_is_what_the_types_say(collector, browser, dist):
+    """What a ledger holds is read by every later version."""
     digest = collector.page_of()
     with Visit(browser) as visit:
         page = visit.page(f"{collector.url}/s/{digest}")
@@ -166,7 +197,8 @@ def test_the_ledger_of_the_element_is_that_of_the_sources(collector, browser):
         page.get_by_role("button", name="Send").click()
         page.get_by_text("It was received.").wait_for()
         kept = page.evaluate(KEPT)
-    types = (WEB / "rrcollect.d.mts").read_text(encoding="utf-8")
+    declared = ("answer/ledger/ledger.d.mts", "deliver/outbox.d.mts")
+    types = "".join((dist / "types" / name).read_text("utf-8") for name in declared)
 
     def fields(name):
         (body,) = re.findall(rf"^export type {name} = \{{\n(.*?)^\}};", types, re.DOTALL | re.MULTILINE)
@@ -174,24 +206,16 @@ def test_the_ledger_of_the_element_is_that_of_the_sources(collector, browser):
 
     assert set(kept) == fields("State")
     assert set(kept["draws"][0]) == fields("Draw")
-    assert set(kept["reports"][0]) == fields("Outgoing") | set(kept["reports"][0]) & {"earlierAttempts"}
+    assert set(kept["reports"][0]) == fields("Outgoing")
     assert set(json.loads(kept["reports"][0]["body"])) == {
         "answer", "design", "id", "question", "round", "segments", "survey", "ticket",
     }  # fmt: skip
 
 
-def test_shortened_names_are_none_of_the_browsers(collector, browser):
-    (text,) = re.findall(r"const OWN = `([^`]+)`", (WEB / "build.mjs").read_text(encoding="utf-8"))
-    with Visit(browser) as visit:
-        known = set(visit.page(f"{collector.url}/").evaluate(KNOWN))
-    assert {"textContent", "addEventListener", "status"} <= known
-    assert set(text.split()) & known == set()
-
-
 def test_what_cannot_be_loaded_later_is_told_and_tried_again(collector, browser):
-    digest = collector.page_of()
+    digest, explanation = collector.page_of(), "**/element/explanation.mjs"
     with Visit(browser, locale="en") as visit:
-        visit.context.route("**/*.more.mjs", lambda route: route.abort())
+        visit.context.route(explanation, lambda route: route.abort())
         page = visit.page(f"{collector.url}/s/{digest}")
         page.get_by_text("How does this protect me?").click()
         page.locator("details.protection").get_by_text("This did not work. Please try again.").wait_for()
@@ -199,7 +223,7 @@ def test_what_cannot_be_loaded_later_is_told_and_tried_again(collector, browser)
         page.evaluate("document.querySelector('rr-survey').setAttribute('threshold', '1')")  # it starts anew
         page.get_by_role("heading", name="This survey cannot be shown").wait_for()
         page.get_by_text("Technical detail: MalformedDocument").wait_for()
-        visit.context.unroute("**/*.more.mjs")
+        visit.context.unroute(explanation)
         visit.context.unroute("**/surveys/*")
         page.reload()
         page.get_by_text("How does this protect me?").click()

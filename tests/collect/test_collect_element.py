@@ -268,7 +268,7 @@ def test_a_page_that_was_loaded_once_is_answered_offline_and_sent_later(collecto
         visit.context.add_init_script(EARLY)
         page = visit.page(f"{collector.url}/s/{digest}")
         page.get_by_role("radio", name="Yes").wait_for()
-        kept = [f"/surveys/{digest}", "/assets/rr-explanation.mjs", "/assets/words/en.more.mjs"]
+        kept = [f"/surveys/{digest}", "/assets/element/explanation.mjs", "/assets/words/en.json"]
         there = f"Promise.all({kept}.map((one) => caches.match(one))).then((found) => found.every(Boolean))"
         page.wait_for_function(f"navigator.serviceWorker.controller && {there}")
         visit.context.set_offline(True)

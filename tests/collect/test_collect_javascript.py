@@ -147,8 +147,8 @@ def test_node_delivers_to_a_collector(tmp_path):
     with RunningCollector(str(tmp_path / "a.sqlite3")) as collector:
         digest = collector.publish(publication(collector=f"{collector.url}/reports"))
         code = f"""
-            import {{ FileLedger }} from {json.dumps((ROOT / "rrcollect/web/file-ledger.mjs").as_uri())};
-            import * as rr from {json.dumps((ROOT / "rrcollect/web/rrcollect.mjs").as_uri())};
+            import {{ FileLedger }} from {json.dumps((ROOT / "rrcollect/web/src/answer/ledger/file.mjs").as_uri())};
+            import * as rr from {json.dumps((ROOT / "rrcollect/web/src/index.mjs").as_uri())};
             const policy = new rr.Policy([{{ name: {json.dumps(PUBLISHER)}, keys: ["{KEY.public.raw.hex()}"] }}]);
             const ledger = new FileLedger({json.dumps(str(tmp_path / "ledger"))});
             const client = new rr.Client({{ ledger, attributes: ["doped"], policy, spread: 0 }});

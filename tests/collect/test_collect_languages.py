@@ -12,6 +12,7 @@ from tests.inside.answer import LANGUAGES, Words
 from tests.support.browser import Visit, accessible, unfold
 from tests.support.collector_running import RunningCollector
 from tests.support.devices import question
+from tests.support.element import SOURCES
 
 ROOT = Path(__file__).parents[2]
 OURS = """() => {
@@ -22,8 +23,7 @@ OURS = """() => {
     return texts;
 }"""  # noqa: E501
 SUPPLIED = """async () => {
-    const parts = await Promise.all(["en", "en.more"].map((name) => import(`/assets/words/${name}.mjs`)));
-    const english = { ...parts[0].default, ...parts[1].default }, element = document.querySelector("rr-survey");
+    const english = await (await fetch("/assets/words/en.json")).json(), element = document.querySelector("rr-survey");
     const turned = (said) => (typeof said === "string" ? `IT ${said}` : { other: `IT ${said.other}` });
     element.words = { it: Object.fromEntries(Object.entries(english).map(([key, said]) => [key, turned(said)])) };
     element.lang = "it";
@@ -155,7 +155,7 @@ def test_the_language_is_read_from_what_the_browser_accepts(header, wanted):
 
 # ---- no sentence outside the table ----------------------------------------------------------------------------------
 
-ELEMENT = ("rr-survey.mjs", "rr-explanation.mjs", "rr-drawings.mjs", "rr-entries.mjs", "surveyjs.mjs")
+ELEMENT = [SOURCES / "rr-survey.mjs", *sorted((SOURCES / "element").glob("*.mjs")), ROOT / "examples/surveyjs.mjs"]
 COMMENT = re.compile(r"/\*.*?\*/|^ *//.*?$| // .*?$", re.DOTALL | re.MULTILINE)
 BY_NAME = {"delivered", "waiting", "cancelled", "refused", "carried"}  # by the state of a report
 BY_KIND = {f"{start}{end}" for start in ("crowd", "one_person") for end in ("", "_option", "_number")}
@@ -168,14 +168,14 @@ def sentences(code):
 
 
 def test_no_sentence_is_written_into_the_element():
-    for name in ELEMENT:
-        code = (ROOT / "rrcollect/web" / name).read_text(encoding="utf-8")
+    for path in ELEMENT:
+        code = path.read_text(encoding="utf-8")
         assert sentences(code) == []
         assert sentences(code + '\nconst planted = "You may decline this question.";\n') != []
 
 
 def test_every_word_of_a_page_is_said_by_one():
-    code = "".join((ROOT / "rrcollect/web" / name).read_text(encoding="utf-8") for name in ELEMENT)
+    code = "".join(path.read_text(encoding="utf-8") for path in ELEMENT)
     code += (ROOT / "server_agg/collect/http/pages.py").read_text(encoding="utf-8").replace("'", '"')
     keys = list(Words.of("en").table)
     pages = set(keys[keys.index("asked_by") :])

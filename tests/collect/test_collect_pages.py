@@ -418,7 +418,7 @@ def test_the_vectors_pass_in_chromium(collector, visit):
     page = visit.page(f"{collector.url}/")
     found = page.evaluate(
         """async (given) => {
-            const rr = await import("/sources/rrcollect.mjs");
+            const rr = await import("/sources/index.mjs");
             const { judge } = await import("/assets/judge.mjs");
             return judge(rr, given);
         }""",

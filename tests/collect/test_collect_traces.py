@@ -19,10 +19,9 @@ import pyarrow as pa
 import pytest
 
 from rrcollect import Choice, Design, Number, SetDesign, optimal_design
-from tests.inside.collect import pages
 from tests.support.collector_running import ROOT
 from tests.support.devices import question
-from tests.support.element import build_element
+from tests.support.element import changed, serve
 from tests.support.profile_files import streams
 from tests.support.truth_search import marked, truths_found
 
@@ -114,11 +113,9 @@ def test_no_file_of_the_profile_tells_a_truth(browser, saved, collector, tmp_pat
 
 @pytest.mark.parametrize(("browser", "saved"), [("chrome", 0), ("firefox", 2)])
 def test_the_same_search_finds_the_truth_behind_form_controls(browser, saved, collector, tmp_path, monkeypatch):
-    """Planted bug: the element with form controls, built as the real one is."""
+    """Planted bug: the element with form controls."""
     planted = (ROOT / "tests/support/saved_choice.mjs").read_text(encoding="utf-8")
-    element, real = build_element(tmp_path, {"rr-entries.mjs": planted}) / "rr-survey.mjs", pages.asset
-    asset = lambda name: (element.read_bytes(), "text/javascript") if name == element.name else real(name)  # noqa: E731
-    monkeypatch.setattr(pages, "asset", asset)
+    serve(monkeypatch, changed(tmp_path, {"element/entries.mjs": planted}) / "src")
     found, entered, shown = visited(collector, browser, tmp_path / "profile")
     assert shown["after"] == len(entered.truths) // 2  # those not sent are still there after going away and back
     assert any("session" in name.lower() for name in told(found, entered.coins))

@@ -17,11 +17,11 @@ from tests.support.devices import VECTORS, cases, load, question
 from tests.support.webkit import webkit
 
 ELEMENT = "document.querySelector('rr-survey').shadowRoot"
-BUTTON = f"[...{ELEMENT}.querySelectorAll('button')].find((one) => one.innerText.trim() === a[0])"
+BUTTON = f"[...{ELEMENT}?.querySelectorAll('button') ?? []].find((one) => one.innerText.trim() === a[0])"
 FAMILIES, TABLES = ("surveys", "reports", "withdrawals"), ("draws", "sets", "numbers", "drawn", "settings", "tickets")
 
 JUDGED = """<!doctype html><script type="module">
-import * as rr from "/web/rrcollect.mjs";
+import * as rr from "/web/index.mjs";
 import { judge } from "/js/judge.mjs";
 const given = await (await fetch("/given.json")).json(), failed = (error) => ({ wrong: [String(error)], judged: 0 });
 const { wrong, judged } = await judge(rr, given).catch(failed);
@@ -96,7 +96,7 @@ def served(folder):
 
 
 def test_the_vectors_are_judged_alike(window, tmp_path):
-    copytree(ROOT / "rrcollect/web", tmp_path / "web", ignore=lambda _, names: {"node_modules"} & set(names))
+    copytree(ROOT / "rrcollect/web/src", tmp_path / "web")
     copytree(ROOT / "tests/collect/js", tmp_path / "js")
     given = {family: cases(family) for family in FAMILIES} | {name: load(VECTORS / f"{name}.json") for name in TABLES}
     long = [name for name, case in given["surveys"].items() if 65_000 < len(case["envelope"]) * 9 / 16 < 100_000]

@@ -47,7 +47,7 @@ TALLY = (
     '[{"survey": "' + "0" * 64 + '", "question": "q1", "design": {"p00": "3/4", "p11": "3/4"}, "segments": {}, '
     '"round": 0, "pilot": false, "n": 1000, "counts": [400]}]\n'
 )
-IMPORT = 'import { Client } from "./rrcollect.mjs";\n'
+IMPORT = 'import { Client } from "rrcollect";\n'
 GOOD = {
     "python": ("x = 1\nassert x == 1\n", "x == 1", "x == 2"),
     "session": (">>> 1 + 1\n2\n", "\n2", "\n3"),

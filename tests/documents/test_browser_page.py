@@ -5,9 +5,9 @@ from tests.documents.wire_example import KEY, SURVEY
 from tests.documents.workspace import ROOT
 from tests.support.browser import Visit, chromium
 from tests.support.collector_running import BEARER, JSON, RunningCollector
+from tests.support.element import SOURCES, TYPES
 
 (PAGE,) = [block.text for block in blocks_of((ROOT / "docs" / "browser.md").read_text()) if block.name == "page.html"]
-WEB = ROOT / "rrcollect" / "web"
 APP, COLLECT = "https://app.example.org", "https://collect.example.org"
 PUBLISHED = SURVEY.model_copy(update={"origins": (APP,)}).publish([KEY])
 
@@ -17,8 +17,9 @@ def visit(collector, page, clicked):
 
     def app(route):
         asked = route.request.url.removeprefix(APP).partition("#")[0]
-        if asked.endswith(".mjs"):
-            route.fulfill(body=(WEB / asked[1:]).read_text(encoding="utf-8"), content_type="text/javascript")
+        if asked.startswith("/rrcollect/"):
+            path = SOURCES / asked.removeprefix("/rrcollect/")
+            route.fulfill(body=path.read_text(encoding="utf-8"), content_type=TYPES[path.suffix])
         else:
             route.fulfill(body=page, content_type="text/html; charset=utf-8")
 

@@ -21,7 +21,6 @@ import io
 import json
 import os
 import re
-import shutil
 import subprocess
 import tomllib
 from collections.abc import Callable
@@ -67,9 +66,8 @@ class Workspace:
         self._shell = Shell(self.folder, own)
         for name in ("examples", "tests"):
             (self.folder / name).symlink_to(ROOT / name)
-        for name in ("rrcollect.mjs", "file-ledger.mjs"):
-            shutil.copy(ROOT / "rrcollect" / "web" / name, self.folder)
-        (self.folder / "words").symlink_to(ROOT / "rrcollect" / "web" / "words")
+        (self.folder / "node_modules").mkdir()
+        (self.folder / "node_modules" / "rrcollect").symlink_to(ROOT / "rrcollect" / "web")
 
     def __enter__(self) -> Workspace:
         self._came_from = Path.cwd()
@@ -179,8 +177,8 @@ class Workspace:
             script = self.folder / f"script-{block.line}-{number}.mjs"
             script.write_text(text, encoding="utf-8")
             self._node("--check", script)
-            for names in re.findall(r"import\s*\{([^}]*)\}\s*from\s*[\"'][^\"']*rrcollect\.mjs[\"']", text):
-                self._node("--input-type=module", "-e", f"import {{{names}}} from './rrcollect.mjs'")
+            for names in re.findall(r"import\s*\{([^}]*)\}\s*from\s*[\"'][^\"']*rrcollect(?:/index\.mjs)?[\"']", text):
+                self._node("--input-type=module", "-e", f"import {{{names}}} from 'rrcollect'")
         self._write(block)
 
     def _node(self, *arguments: str | Path) -> None:

@@ -162,7 +162,7 @@ def test_a_number_of_a_document_has_few_bits():
 def test_the_browser_client_has_the_same_table_of_hidden_characters():
     import re
 
-    module = (VECTORS.parents[1] / "rrcollect/web/rrcollect.mjs").read_text(encoding="utf-8")
+    module = (VECTORS.parents[1] / "rrcollect/web/src/publish/texts.mjs").read_text(encoding="utf-8")
     table = module[module.index("const HIDDEN = [") : module.index("const BLANK = ")]
     listed = tuple((int(a, 16), int(b, 16)) for a, b in re.findall(r"\[0x([0-9A-F]+), 0x([0-9A-F]+)\]", table))
     assert listed == texts.HIDDEN

@@ -67,7 +67,7 @@ def test_pages_and_figures_share_their_blue_and_orange():
 
 
 def test_the_element_has_the_same_colours_by_default():
-    written = resources.files("rrcollect").joinpath("web", "rr-survey.mjs").read_text("utf-8")
+    written = resources.files("rrcollect").joinpath("web", "src", "element", "style.mjs").read_text("utf-8")
     found = re.findall(r"--([a-z-]+): var\(--rr-[a-z-]+, light-dark\((#[0-9a-f]{6}), (#[0-9a-f]{6})\)", written)
     assert len(found) >= 8
     assert {name: pair for name, *pair in found} == {name: [LIGHT[name], DARK[name]] for name, *_ in found}

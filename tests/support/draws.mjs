@@ -2,7 +2,7 @@
 // (texts; a double as {double: its shortest text}) the answers to these.  {design, texts, promises}: its wire form and text,
 // which of the texts it allows, and which of the promises it keeps.
 import { readFileSync } from "node:fs";
-import * as rr from "../../rrcollect/web/rrcollect.mjs";
+import * as rr from "../../rrcollect/web/src/index.mjs";
 
 const designOf = (wire) => (wire.options
   ? new rr.SetDesign(wire.options, wire.size, rr.parseFraction(wire.p))

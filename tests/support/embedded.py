@@ -6,9 +6,8 @@ import http.server
 import threading
 from typing import Self
 
-from tests.support.collector_running import ROOT
+from tests.support.element import SOURCES, TYPES
 
-WEB = ROOT / "rrcollect/web/element"
 PAGE = """<!doctype html>
 <html lang="en"{html}><head><meta charset="utf-8"><title>A club</title>
 <meta name="viewport" content="width=device-width, initial-scale=1">
@@ -23,7 +22,7 @@ for (const what of ["answered", "declined", "finished"]) {
 }
 """
 POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src {collector}; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self' {collector}; "
     "base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'"
 )
 
@@ -40,7 +39,8 @@ class Site:
                 files = {"/page.css": (STYLE, "text/css"), "/page.mjs": (SCRIPT, "text/javascript")}
                 files["/"] = (PAGE.format(attributes=site.attributes, html=site.html), "text/html")
                 if self.path.startswith("/web/") and ".." not in self.path:
-                    files[self.path] = ((WEB / self.path[5:]).read_text("utf-8"), "text/javascript")
+                    found = SOURCES / self.path[5:]
+                    files[self.path] = (found.read_text("utf-8"), TYPES[found.suffix])
                 text, kind = files.get(self.path, ("", "text/plain"))
                 self.send_response(200 if self.path in files else 404)
                 self.send_header("content-type", f"{kind}; charset=utf-8")

@@ -10,16 +10,20 @@ Rules
 3. One package never imports another that the table forbids.  Nobody imports a test module (`test_*.py`, `conftest.py`).
 4. No module is longer than the limit.
 5. A part may be reserved for its users.  Whoever else imports it is an exception of a table, as in rule 2.
+6. The modules of the browser client are a tree of the same kind, by their `import` statements; what is loaded later
+   counts too.
 """
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 Order = Sequence[Sequence[str]]
+IMPORTED = re.compile(r"""^(?:import|export) [^;"]*?from "(\.[^"]+)"|\bimport\("(\.[^"]+)"\)""", re.MULTILINE)
 
 
 @dataclass(frozen=True, repr=False)
@@ -33,6 +37,22 @@ class Tree:
     def read(cls, root: Path, folders: Iterable[str]) -> Tree:
         files = {_name(path.relative_to(root)): path for folder in folders for path in (root / folder).rglob("*.py")}
         return cls(files, {name: frozenset(_imported(name, path, files)) for name, path in sorted(files.items())})
+
+    @classmethod
+    def read_scripts(cls, root: Path, package: str) -> Tree:
+        """The ES modules below a root, named as Python modules of a package would be (rule 6)."""
+        files = {f"{package}.{_name(path.relative_to(root))}": path for path in root.rglob("*.mjs")}
+        names = {path.resolve(): name for name, path in files.items()}
+        imports = {
+            name: frozenset(names[(path.parent / (found[1] or found[2])).resolve()] for found in _imports(path))
+            for name, path in sorted(files.items())
+        }
+        return cls(files, imports)
+
+
+def _imports(path: Path) -> Iterable[re.Match[str]]:
+    """The imports of a module; those in comments are of types."""
+    return IMPORTED.finditer(re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL))
 
 
 def _name(path: Path) -> str:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 from pathlib import Path
 
 from tests.documents.blocks import blocks_of
 from tests.documents.wire_example import KEY, SURVEY
 from tests.inside.publish import seal
+from tests.support.element import WEB, built, changed
 
 ROOT = Path(__file__).resolve().parents[2]
-WEB = ROOT / "rrcollect" / "web"
 README = (WEB / "README.md").read_text(encoding="utf-8")
 (SESSION,) = [block.text for block in blocks_of(README) if block.language == "js"]
 
@@ -24,8 +25,10 @@ def run(*command: str | Path, cwd: Path) -> str:
 
 
 def packed(folder: Path) -> Path:
-    """The tarball, in this folder."""
-    (told,) = json.loads(run("npm", "pack", "--json", "--pack-destination", folder, cwd=WEB))
+    """The tarball, in this folder, of the client with what is built of it."""
+    made = changed(folder / "packed", {})
+    shutil.copytree(built(), made / "dist")
+    (told,) = json.loads(run("npm", "pack", "--json", "--pack-destination", folder, cwd=made))
     return folder / told["filename"]
 
 

@@ -1,4 +1,4 @@
-// Planted bug: form controls, which browsers save.  The interface is that of rr-entries.mjs.  They stand in the page itself,
+// Planted bug: form controls, which browsers save.  The interface is that of element/entries.mjs.  They stand in the page itself,
 // shown by a slot: what is inside an element's shadow, browsers do not save.
 export function make(tag, attributes = {}, ...children) {
   const element = document.createElement(tag);

@@ -10,7 +10,7 @@ Rules
 3. A product of many factors keeps few bits: above `EXACT_BITS` a ratio is rounded up and a chance of silence down, to
    the next multiple of 2^-256.  A ratio above `MOST_SHOWN` is not worked out further.  So no survey is slow to explain.
 4. If one of several things is sent, whichever it is, the bound is the greatest of theirs.
-5. rrcollect.mjs does the same, step by step: the numbers shown are the same.
+5. The browser client does the same, step by step: the numbers shown are the same.
 """
 
 from __future__ import annotations

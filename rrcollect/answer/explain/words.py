@@ -6,8 +6,8 @@ Rules
 2. Text that somebody else wrote (a title, a publisher, a question, a segment, an attribute, an address) has lines of
    its own.  Each of them begins with "> ", also where it goes on: long lines are broken here, because a terminal that
    breaks them would begin a line without the mark.
-3. There is one file per language, rrcollect/web/words/de.mjs, which pages load and this module reads: JSON behind
-   `export default`.  All have the same keys and places.  What else a person is told is in no other place.
+3. There is one file per language, rrcollect/web/src/words/de.json, which pages load and this module reads.  All have
+   the same keys and places.  What else a person is told is in no other place.
 4. A sentence that counts may have several forms, by the plural categories of Unicode (`plural`).  Numbers have the
    language's decimal sign and the digits 0 to 9 in every language.
 5. Somebody else may supply a language that is not ours, whole and in the same form.  The first line then says so, in
@@ -151,9 +151,9 @@ class Words:
 
 @cache
 def _ours(language: str) -> Words:
-    text = resources.files("rrcollect.web").joinpath("words", f"{language}.mjs").read_text("utf-8")
+    text = resources.files("rrcollect.web").joinpath("src", "words", f"{language}.json").read_text("utf-8")
     made = Words.__new__(Words)
-    made._set(language, json.loads(text.removeprefix("export default ").rstrip().rstrip(";")), supplied=False)
+    made._set(language, json.loads(text), supplied=False)
     return made
 
 
@@ -173,7 +173,7 @@ def _check(language: str, table: Table) -> None:
     """Refuse a table that lacks a sentence or a place, or has one too many, or hides something."""
     form, what = _ours("en").table, f"words[{language!r}]"
     if missing := sorted(set(form) ^ set(table)):
-        raise ParameterError(what, missing[0], f"the keys of words/en.mjs; {len(missing)} are missing or too many")
+        raise ParameterError(what, missing[0], f"the keys of words/en.json; {len(missing)} are missing or too many")
     for key, ours in form.items():
         places = {place for text in _forms(ours).values() for place in _PLACE.findall(text)}
         forms = _forms(table[key])

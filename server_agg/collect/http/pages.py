@@ -1,7 +1,7 @@
 """The pages and what they load.  All of it is served from here; no page asks a third party for anything, and every
 address in them is relative: they work below any path.
 
-A survey's page is the element <rr-survey>, as `rrcollect/web/build.mjs` made it, and nothing more: it is given the
+A survey's page is the element <rr-survey>, from the folder that `rrcollect.web` names, and nothing more: it is given the
 survey's address, its publisher and public keys, escaped; what it shows comes from the signed envelope, verified in the
 browser, and is put into the document as text, never as markup.  So is what the other pages read from /results and, with
 the owner's token, from the routes under /surveys.  A survey's page is served at the origins that the survey lists and
@@ -17,36 +17,42 @@ import html
 import json
 from functools import cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rrcollect import __version__
-from rrcollect.answer.explain.words import LANGUAGES, Words
+from rrcollect import __version__, web
+from rrcollect.answer.explain.words import Words
 from rrcollect.publish.document import CARRIED
 from server_agg.collect.catalogue import CatalogueEntry
 from server_agg.collect.http.bodies import NOT_CACHED, header, refusal_reply, trouble_reply
 from server_agg.collect.http.headers import own_path, words_for
 from server_agg.errors import Refusal, StoreError
 
-ASSETS = {
-    "rr-survey.mjs": ("rrcollect", "web/element", "text/javascript"),
-    "rr-explanation.mjs": ("rrcollect", "web/element", "text/javascript"),
-    "offline.mjs": ("server_agg.collect", "static", "text/javascript"),
-    "figures.mjs": ("server_agg.collect", "static", "text/javascript"),
-    "findings.mjs": ("server_agg.collect", "static", "text/javascript"),
-    "board.mjs": ("server_agg.collect", "static", "text/javascript"),
-    "owner.mjs": ("server_agg.collect", "static", "text/javascript"),
-    "icon.svg": ("server_agg.collect", "static", "image/svg+xml"),
-    "page.css": ("server_agg.collect", "static", "text/css"),
-    **{
-        f"words/{language}{part}.mjs": ("rrcollect", "web/element", "text/javascript")
-        for language in LANGUAGES
-        for part in ("", ".more")
-    },
+MEDIA = {
+    ".mjs": "text/javascript",
+    ".json": "application/json",
+    ".map": "application/json",
+    ".css": "text/css",
+    ".svg": "image/svg+xml",
 }
+STATIC = Path(__file__).parents[1] / "static"
+
+
+def assets(*folders: Path) -> dict[str, Path]:
+    """The files in these folders that pages may load, by the names they load them by."""
+    return {
+        path.relative_to(folder).as_posix(): path
+        for folder in folders
+        for path in sorted(folder.rglob("*"))
+        if path.suffix in MEDIA
+    }
+
+
+ASSETS = assets(web.folder(), STATIC)
 
 FRAME = """<!doctype html>
 <html lang="{language}" dir="{direction}">
@@ -76,11 +82,13 @@ def asset(name: str) -> tuple[bytes, str] | None:
     """The bytes and the media type of a file the pages load; None for any other."""
     if name not in ASSETS:
         return None
-    package, folder, kind = ASSETS[name]
-    text = resources.files(package).joinpath(folder, name).read_text("utf-8")
+    text = ASSETS[name].read_text("utf-8")
     if name == "page.css":
         text = resources.files("server_agg.results").joinpath("colours.css").read_text("utf-8") + text
-    return text.encode(), kind
+    if name == "offline.mjs":
+        names = ["page.css", "icon.svg", *(name for name, path in ASSETS.items() if STATIC not in path.parents)]
+        text = f"const ASSETS = {json.dumps(names)};\n{text}"
+    return text.encode(), MEDIA[ASSETS[name].suffix]
 
 
 @cache

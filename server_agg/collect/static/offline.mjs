@@ -4,9 +4,15 @@
 // 1. The network comes first: what is kept is shown only if the network fails.
 // 2. Kept are replies to GET below our own path: pages, what they load, and signed surveys.  Reports are not touched, and
 //    what stands behind the # of an address (an invite) is not part of any address here.
-const LANGUAGES = ["en", "de", "fr", "es", "ar"];
+// 3. The first line of what is served is made by the server: ASSETS, the names of all that the survey pages load.
 const KEPT = "rrcollect", SCOPE = new URL(self.registration.scope), ROOT = new URL("..", SCOPE);
-const LOADED = ["page.css", "icon.svg", "rr-survey.mjs", "rr-explanation.mjs"]; // the second one before somebody wants it
+const WORDS = /^words\/([a-z]+)\.json$/;
+
+/** Whether this person's browser needs it: it may be wanted without a network. @param {string} name */
+function needed(name) {
+  const [, language = "en"] = WORDS.exec(name) ?? [];
+  return !name.endsWith(".map") && (language === "en" || navigator.languages.some((wanted) => wanted.startsWith(language)));
+}
 
 /** Load it and keep it; what was kept, if the network fails. @param {Request} request */
 async function answered(request) {
@@ -26,9 +32,7 @@ async function answered(request) {
 async function keepOpen() {
   const pages = (await self.clients.matchAll({ includeUncontrolled: true, type: "window" })).map(({ url }) => url.split("#")[0]);
   const surveys = pages.map((page) => new URL(`surveys/${page.split("/").pop()}`, ROOT).href);
-  const spoken = LANGUAGES.filter((one) => one === "en" || navigator.languages.some((wanted) => wanted.startsWith(one)));
-  const words = spoken.flatMap((one) => [`words/${one}.mjs`, `words/${one}.more.mjs`]);
-  const all = [...[...LOADED, ...words].map((name) => new URL(`assets/${name}`, ROOT).href), ...pages, ...surveys];
+  const all = [...ASSETS.filter(needed).map((name) => new URL(`assets/${name}`, ROOT).href), ...pages, ...surveys];
   await Promise.all(all.map((address) => answered(new Request(address)).catch(() => null)));
 }
 

@@ -283,7 +283,7 @@ CHECK = Check(
         "tests/assurance/audit/epsilon_audit.py",
         "tests/assurance/audit/peer_clients.py",
         "tests/assurance/audit/peers.py",
-        "rrcollect/web/rrcollect.mjs",
+        "rrcollect/web/src",
         "rrcollect/answer/acceptance.py",
         "rrcollect/answer/client.py",
         "rrcollect/answer/asking.py",

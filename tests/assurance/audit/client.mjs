@@ -2,7 +2,7 @@
  * and prints the answers of all reports, as they stand in the reports' bytes.  Every ledger is new. */
 
 import { readFileSync } from "node:fs";
-import { Client, MemoryLedger, Policy } from "../../../rrcollect/web/rrcollect.mjs";
+import { Client, MemoryLedger, Policy } from "../../../rrcollect/web/src/index.mjs";
 
 const { envelope, publishers, truth, ledgers, rounds } = JSON.parse(readFileSync(0, "utf8"));
 const policy = new Policy(publishers, { maxEpsilon: "5", maxRatio: "100", attributeEpsilon: "1000", lifetimeEpsilon: "1000" });

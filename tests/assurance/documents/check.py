@@ -158,7 +158,7 @@ CHECK = Check(
         "rrcollect/answer/policy.py",
         "rrcollect/publish/report.py",
         "rrcollect/publish",
-        "rrcollect/web/rrcollect.mjs",
+        "rrcollect/web/src",
     ),
     parts,
     "one bit at a time; other browsers than Chromium are not tried here.",

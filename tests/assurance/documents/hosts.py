@@ -8,6 +8,7 @@ browser client also one of `DIFFERENCES`, which are small.
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
@@ -29,7 +30,7 @@ from tests.support.devices import PUBLISHER, moment, unb64, vector_policy
 
 Task = dict[str, Any]
 ROOT = Path(__file__).resolve().parents[3]
-MODULE = "rrcollect/web/rrcollect.mjs"
+MODULES, MODULE = ROOT / "rrcollect/web/src", "rrcollect/web/src/index.mjs"
 PLANTS = {
     "signature": ("if (!(await verifies(", "if (false && !(await verifies("),
     "spelling": ("if (!sameBytes(canonical(value), data)) refuse", "if (false) refuse"),
@@ -97,22 +98,25 @@ def _planted(plant: str | None) -> Iterator[None]:
         yield
 
 
-def _module(plant: str | None) -> str:
-    """The text of the browser client, with a bug if one is named."""
-    text = (ROOT / MODULE).read_text(encoding="utf-8")
+def _planted(plant: str | None) -> dict[str, str]:
+    """The module of the browser client that has a bug, if one is named, with its text."""
     if plant is None:
-        return text
+        return {}
     good, bad = (PLANTS | DIFFERENCES)[plant]
-    if text.count(good) != 1:
+    texts = {path: path.read_text(encoding="utf-8") for path in sorted(MODULES.rglob("*.mjs"))}
+    found = {str(path.relative_to(MODULES)): text for path, text in texts.items() if good in text}
+    if sum(text.count(good) for text in found.values()) != 1:
         raise AssertionError(f"the place of the planted bug {plant!r} has moved")
-    return text.replace(good, bad)
+    return {name: text.replace(good, bad) for name, text in found.items()}
 
 
 def node(task: Task, plant: str | None = None) -> list[str]:
     """The browser client's verdicts in Node."""
     with tempfile.TemporaryDirectory() as folder:
-        module, given = Path(folder, "rrcollect.mjs"), Path(folder, "task.json")
-        module.write_text(_module(plant), encoding="utf-8")
+        module, given = Path(folder, "src", "index.mjs"), Path(folder, "task.json")
+        shutil.copytree(MODULES, module.parent)
+        for name, text in _planted(plant).items():
+            (module.parent / name).write_text(text, encoding="utf-8")
         given.write_text(json.dumps(task), encoding="utf-8")
         code = (
             'import { readFileSync, writeFileSync } from "node:fs";'
@@ -129,10 +133,12 @@ def node(task: Task, plant: str | None = None) -> list[str]:
 
 def browser(task: Task, plant: str | None = None) -> list[str]:
     """The browser client's verdicts in Chromium; its files come from here, not from a network."""
+    planted = _planted(plant)
 
     def serve(route: Any) -> None:
         path = route.request.url.removeprefix("http://localhost/")
-        text = _module(plant) if path == MODULE else (ROOT / path).read_text(encoding="utf-8") if path else ""
+        own = path.removeprefix("rrcollect/web/src/")
+        text = planted[own] if own in planted else (ROOT / path).read_text(encoding="utf-8") if path else ""
         route.fulfill(body=text, content_type="text/javascript" if path else "text/html")
 
     with chromium() as opened, Visit(opened) as visit:

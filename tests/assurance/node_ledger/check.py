@@ -92,8 +92,7 @@ CHECK = Check(
     "attribute, and what it handed out is in its ledger. (Restoring the ledger and its rollback guard together cannot "
     "be seen.)",
     (
-        "rrcollect/web/file-ledger.mjs",
-        "rrcollect/web/rrcollect.mjs",
+        "rrcollect/web/src",
         "tests/assurance/node_ledger/device.mjs",
         "tests/assurance/node_ledger/disturbed.mjs",
         "tests/assurance/node_ledger/planted.mjs",

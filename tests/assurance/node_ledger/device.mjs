@@ -6,7 +6,7 @@
 
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { FileLedger } from "../../../rrcollect/web/file-ledger.mjs";
+import { FileLedger } from "../../../rrcollect/web/src/answer/ledger/file.mjs";
 import { OldFileLedger } from "./planted.mjs";
 
 const { path, attributes, from = ".", to = ".", waits = false, ledger = "FileLedger" } = JSON.parse(process.argv[2]);

@@ -1,8 +1,8 @@
 /** Ledgers with a planted bug, which the searches must find.  Each takes a path, as `FileLedger` does. */
 
 import fs from "node:fs";
-import { FileLedger } from "../../../rrcollect/web/file-ledger.mjs";
-import { RRCollectError } from "../../../rrcollect/web/rrcollect.mjs";
+import { FileLedger } from "../../../rrcollect/web/src/answer/ledger/file.mjs";
+import { RRCollectError } from "../../../rrcollect/web/src/index.mjs";
 
 function refuse(name, message) {
   throw new RRCollectError(name, message);

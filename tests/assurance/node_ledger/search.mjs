@@ -8,7 +8,7 @@
 import { createHash } from "node:crypto";
 import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
-import { FileLedger } from "../../../rrcollect/web/file-ledger.mjs";
+import { FileLedger } from "../../../rrcollect/web/src/answer/ledger/file.mjs";
 import { Disk, FAULTS, KILLS, MANNERS, disturbed, real } from "./disturbed.mjs";
 import * as planted from "./planted.mjs";
 

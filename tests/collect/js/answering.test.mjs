@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import * as rr from "../../../rrcollect/web/rrcollect.mjs";
+import * as rr from "../../../rrcollect/web/src/index.mjs";
 import { Collector, INVITES, accepted, bytes, device, document, envelope, policy, refused, signed, unread, withdrawal } from "./device.mjs";
 
 const body = (report) => JSON.parse(report.body);

@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import { execFile } from "node:child_process";
 import { createHash } from "node:crypto";
-import { mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readFileSync, readdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { promisify } from "node:util";
-import { FileLedger } from "../../../rrcollect/web/file-ledger.mjs";
-import * as rr from "../../../rrcollect/web/rrcollect.mjs";
+import { FileLedger } from "../../../rrcollect/web/src/answer/ledger/file.mjs";
+import * as rr from "../../../rrcollect/web/src/index.mjs";
 
 import { INVITES, NOW, bytes, device, policy, refused, vector } from "./device.mjs";
 
@@ -219,13 +219,14 @@ function put(path, text) {
 
 test("a state of the schema before is brought forward, and a newer one is refused by name", async () => {
   const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger");
-  const [source, ledgers] = ["rrcollect", "file-ledger"].map((name) => readFileSync(new URL(`../../../rrcollect/web/${name}.mjs`, import.meta.url), "utf8"));
+  const modules = join(folder, "src"), changed = join(modules, "answer/ledger/ledger.mjs");
+  cpSync(new URL("../../../rrcollect/web/src", import.meta.url), modules, { recursive: true });
+  const source = readFileSync(changed, "utf8");
   const step = "const STEPS = [(state) => { for (const report of state.reports) report.later = ''; }];";
   assert.equal(source.split("const STEPS = [];").length, 2);
-  writeFileSync(join(folder, "rrcollect.mjs"), source.replace("const STEPS = [];", step)); // a schema 2 of this test alone
-  writeFileSync(join(folder, "file-ledger.mjs"), ledgers);
+  writeFileSync(changed, source.replace("const STEPS = [];", step)); // a schema 2 of this test alone
   try {
-    const later = await import(join(folder, "rrcollect.mjs")), { FileLedger: LaterLedger } = await import(join(folder, "file-ledger.mjs"));
+    const later = await import(join(modules, "index.mjs")), { FileLedger: LaterLedger } = await import(join(modules, "answer/ledger/file.mjs"));
     const make = (rr_, Ledger) => new rr_.Client({
       ledger: new Ledger(path), attributes: ["doped"], clock: () => NOW,
       policy: new rr_.Policy(vector("good_plain").policy.publishers),
@@ -307,7 +308,7 @@ test("a file ledger survives, is exclusive, and is refused when damaged", async 
 
 test("two processes that race draw once", async () => {
   const folder = mkdtempSync(join(tmpdir(), "rr-")), path = join(folder, "ledger");
-  const [module, ledgers] = ["rrcollect", "file-ledger"].map((name) => new URL(`../../../rrcollect/web/${name}.mjs`, import.meta.url).href);
+  const [module, ledgers] = ["index", "answer/ledger/file"].map((name) => new URL(`../../../rrcollect/web/src/${name}.mjs`, import.meta.url).href);
   const code = `import * as rr from ${JSON.stringify(module)}; import { FileLedger } from ${JSON.stringify(ledgers)};
     const client = new rr.Client({ ledger: new FileLedger(${JSON.stringify(path)}), attributes: ["doped"],
       policy: new rr.Policy(${JSON.stringify(vector("good_plain").policy.publishers)}), clock: () => new Date(${NOW.getTime()}) });

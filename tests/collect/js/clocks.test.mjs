@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
-import * as rr from "../../../rrcollect/web/rrcollect.mjs";
+import * as rr from "../../../rrcollect/web/src/index.mjs";
 import { World, device, document, signed } from "./device.mjs";
 
 const YEAR = 365 * 86_400, HOUR = 3600;

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { createServer } from "node:http";
 import test from "node:test";
-import * as rr from "../../../rrcollect/web/rrcollect.mjs";
+import * as rr from "../../../rrcollect/web/src/index.mjs";
 import { Collector, World, accepted, device, document, envelope, refused, signed, unread } from "./device.mjs";
 
 const HERE = "https://collect.example.org/reports";

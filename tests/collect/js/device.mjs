@@ -2,7 +2,7 @@
 
 import { createHash, createPrivateKey, sign } from "node:crypto";
 import { readFileSync } from "node:fs";
-import * as rr from "../../../rrcollect/web/rrcollect.mjs";
+import * as rr from "../../../rrcollect/web/src/index.mjs";
 
 export const NOW = new Date("2026-11-01T00:00:00Z");
 const lines = readFileSync(new URL("../../vectors/surveys.jsonl", import.meta.url), "utf8").trim().split("\n");

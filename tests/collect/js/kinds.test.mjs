@@ -3,8 +3,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { FileLedger } from "../../../rrcollect/web/file-ledger.mjs";
-import * as rr from "../../../rrcollect/web/rrcollect.mjs";
+import { FileLedger } from "../../../rrcollect/web/src/answer/ledger/file.mjs";
+import * as rr from "../../../rrcollect/web/src/index.mjs";
 
 import { NOW, device, document, envelope, policy, refused, signed, unread } from "./device.mjs";
 

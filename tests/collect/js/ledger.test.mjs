@@ -9,10 +9,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
 import { promisify } from "node:util";
-import { FileLedger } from "../../../rrcollect/web/file-ledger.mjs";
-import { IndexedDBLedger, RRCollectError } from "../../../rrcollect/web/rrcollect.mjs";
+import { FileLedger } from "../../../rrcollect/web/src/answer/ledger/file.mjs";
+import { IndexedDBLedger, RRCollectError } from "../../../rrcollect/web/src/index.mjs";
 
-const MODULE = new URL("../../../rrcollect/web/file-ledger.mjs", import.meta.url).href;
+const MODULE = new URL("../../../rrcollect/web/src/answer/ledger/file.mjs", import.meta.url).href;
 const refused = (name, words = /./) => (error) =>
   error instanceof RRCollectError && error.name === name && (words.test(error.message) || assert.fail(error.message));
 

@@ -4,7 +4,7 @@ import assert from "node:assert/strict";
 import { createServer } from "node:net";
 import test from "node:test";
 import { gzipSync } from "node:zlib";
-import * as rr from "../../../rrcollect/web/rrcollect.mjs";
+import * as rr from "../../../rrcollect/web/src/index.mjs";
 import { refused } from "./device.mjs";
 
 const TAKEN = '{"new":1,"known":0}';

@@ -1,6 +1,6 @@
 // Judges numbers read from standard input, for comparison with Python: one JSON line each.
 import { createInterface } from "node:readline";
-import * as rr from "../../../rrcollect/web/rrcollect.mjs";
+import * as rr from "../../../rrcollect/web/src/index.mjs";
 
 for await (const line of createInterface({ input: process.stdin })) {
   const it = JSON.parse(line);

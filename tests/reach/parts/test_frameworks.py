@@ -14,6 +14,7 @@ from rrcollect import Question, SigningKey, Survey, optimal_design
 from tests.documents.blocks import blocks_of
 from tests.support.browser import Visit, chromium
 from tests.support.devices import FAR
+from tests.support.element import TYPES
 
 ROOT = Path(__file__).parents[3]
 NODE = Path(os.environ["REACH_NODE"])
@@ -21,7 +22,7 @@ KEY = SigningKey.generate()
 PRINTED = "03a107bff3ce10be1d70dd18e74bc09967e4d6309ba50d5f1ddc8664125531b8"
 MODULES = {block.name: block.text for block in blocks_of((ROOT / "docs" / "browser.md").read_text(encoding="utf-8"))}
 PAGE = """<!doctype html><html lang="en"><head><meta charset="utf-8"><title>A club</title>
-<script type="module" src="/element/rr-survey.mjs"></script></head>
+<script type="module" src="/src/rr-survey.mjs"></script></head>
 <body><main id="app"></main><script type="module" src="/app.mjs"></script></body></html>"""
 
 
@@ -44,9 +45,9 @@ def test_a_framework_draws_the_element_and_hears_it(tmp_path: Path, name: str) -
     class Pages(SimpleHTTPRequestHandler):
         def do_GET(self) -> None:
             file = ROOT / "rrcollect" / "web" / self.path.lstrip("/")
-            body = files.get(self.path) or (file.read_bytes() if self.path.startswith("/element/") else b"")
+            body = files.get(self.path) or (file.read_bytes() if self.path.startswith("/src/") else b"")
             self.send_response(200 if body else 404)
-            self.send_header("Content-Type", "text/javascript" if self.path.endswith(".mjs") else "text/html")
+            self.send_header("Content-Type", TYPES.get(file.suffix, "text/html"))
             self.end_headers()
             self.wfile.write(body)
 

@@ -1,6 +1,6 @@
 """The npm package as its users' tools see it: publint, arethetypeswrong, and a strict TypeScript project.
 
-The session of its README is compiled as it stands, and the declarations are those that the module gives now.
+The session of its README is compiled as it stands.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.npm_package import SESSION, WEB, new_project, packed, run
+from tests.support.npm_package import SESSION, new_project, packed, run
 
 NODE = Path(os.environ["REACH_NODE"]) / "node_modules"
 BIN = NODE / ".bin"
@@ -50,14 +50,3 @@ def test_the_session_compiles_in_a_strict_project_and_a_wrong_call_does_not(proj
     (project / "planted.mts").write_text(SESSION.replace('"q1", () => true', '"q1", () => [1]'))
     with pytest.raises(AssertionError, match="planted.mts"):
         run(BIN / "tsc", *STRICT, "planted.mts", cwd=project)
-
-
-def test_the_declarations_are_those_of_the_module(tmp_path: Path) -> None:
-    """If not: npm --prefix rrcollect/web run types"""
-    web = shutil.copytree(WEB, tmp_path / "web")
-    for declared in web.glob("*.d.mts"):
-        declared.unlink()
-    (tmp_path / "node_modules").symlink_to(NODE)
-    run("npm", "run", "--silent", "types", cwd=web)
-    for declared in WEB.glob("*.d.mts"):
-        assert (web / declared.name).read_text() == declared.read_text()

@@ -24,7 +24,11 @@ HERE = Path(__file__).parent / "surveyjs"
 ROOT = Path(__file__).parents[3]
 NODE = Path(os.environ["REACH_NODE"])
 KEY = SigningKey.generate()
-PLACES = {"/web/": ROOT / "rrcollect" / "web", "/node_modules/": NODE / "node_modules"}
+PLACES = {
+    "/web/": ROOT / "rrcollect" / "web" / "src",
+    "/examples/": ROOT / "examples",
+    "/node_modules/": NODE / "node_modules",
+}
 
 
 def test_in_node() -> None:
@@ -46,7 +50,9 @@ class Pages(SimpleHTTPRequestHandler):
         place = next((start for start in PLACES if path.startswith(start)), None)
         file = PLACES[place] / path.removeprefix(place) if place else HERE / "page.html"
         body = self.envelope if path == "/survey.json" else file.read_bytes() if file.is_file() else None
-        kind = {".mjs": "text/javascript", ".css": "text/css", ".html": "text/html"}.get(file.suffix, "")
+        kind = {".mjs": "text/javascript", ".json": "application/json", ".css": "text/css", ".html": "text/html"}.get(
+            file.suffix, ""
+        )
         self.send_response(404 if body is None else 200)
         self.send_header("Content-Type", "application/json" if path == "/survey.json" else kind)
         self.end_headers()

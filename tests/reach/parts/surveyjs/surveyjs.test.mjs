@@ -5,14 +5,20 @@
 // chosen so that such pairs come about; ids of reports and SurveyJS's own counters are masked.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import test from "node:test";
-import { pathToFileURL } from "node:url";
-import { addRandomised } from "../../../../rrcollect/web/surveyjs.mjs";
-import * as rr from "../../../../rrcollect/web/rrcollect.mjs";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import * as rr from "../../../../rrcollect/web/src/index.mjs";
 import { NOW, device, envelope, unread, vector } from "../../../collect/js/device.mjs";
 
+const here = (path) => fileURLToPath(new URL(`../../../../${path}`, import.meta.url)), project = mkdtempSync(join(tmpdir(), "rr-"));
+mkdirSync(join(project, "node_modules")); // a project that has the npm package, and the example
+symlinkSync(here("rrcollect/web"), join(project, "node_modules/rrcollect"));
+cpSync(here("examples/surveyjs.mjs"), join(project, "surveyjs.mjs"));
+const { addRandomised } = await import(pathToFileURL(join(project, "surveyjs.mjs")));
+test.after(() => rmSync(project, { recursive: true }));
 const installed = (name) => join(process.env.REACH_NODE, "node_modules", name);
 const core = await import(pathToFileURL(join(installed("survey-core"), "fesm", "survey-core.mjs")));
 const choice = vector("good_choice"), FILLS = [0x00, 0x3f, 0x7f, 0xbf, 0xff], HELD = 40_000;
@@ -155,6 +161,6 @@ test("a survey that sends its reports itself is refused, and so is a question th
 });
 
 test("the module does not import SurveyJS", () => {
-  const text = readFileSync(new URL("../../../../rrcollect/web/surveyjs.mjs", import.meta.url), "utf8");
-  assert.deepEqual([...text.matchAll(/^import .* from "(.+)";$/gm)].map(([, from]) => from), ["./rr-entries.mjs", "./rrcollect.mjs"]);
+  const text = readFileSync(here("examples/surveyjs.mjs"), "utf8");
+  assert.deepEqual([...text.matchAll(/^import .* from "(.+)";$/gm)].map(([, from]) => from), ["rrcollect/entries", "rrcollect"]);
 });

@@ -1,0 +1,63 @@
+// @ts-check
+/**
+ * Which question is asked, and in which round of a panel: drawn once, before any truth is known.
+ */
+import { GRID } from "../design/mechanism.mjs";
+import { randomBytes, wholeNumberOf } from "../design/sampling.mjs";
+import { refuse } from "../errors.mjs";
+
+/**
+ * @import { Source } from "../design/sampling.mjs"
+ * @import { Question } from "../publish/question.mjs"
+ * @import { Survey } from "../publish/survey.mjs"
+ * @import { Attribute } from "./attributes.mjs"
+ * @import { State } from "./ledger/ledger.mjs"
+ */
+
+/** A whole number below `count`, each with the same chance; 8 bytes are drawn for each attempt, for 1 none.
+ * @param {number} count @param {Source} source */
+export function uniform(count, source) {
+  const bound = BigInt(count), accepted = (GRID / bound) * bound;
+  let drawn = 0n;
+  if (count > 1) do drawn = wholeNumberOf(randomBytes(8, source)); while (drawn >= accepted);
+  return Number(drawn % bound);
+}
+
+/** @param {Survey} survey */
+export function surveyKey({ publisher, name }) {
+  return JSON.stringify([publisher, name]);
+}
+
+/** The id of the one question that was drawn, if the survey asks one and has it still. @param {State} state @param {Survey} survey */
+export function askedOf(state, survey) {
+  const about = survey.ask === "one" ? state.asked[surveyKey(survey)] : undefined;
+  return survey.questions.find((question) => question.attribute === about)?.id ?? null;
+}
+
+/** The round that was drawn for an attribute, under its name or else its first alias. @param {State} state @param {Attribute} attribute */
+export function panelOf({ panels }, { name, aliases }) {
+  const kept = new Map(panels.map((one) => [one.attribute, one.round]));
+  return kept.get([name, ...aliases].find((one) => kept.has(one)) ?? "") ?? null;
+}
+
+/** The question's rounds that have not closed; all, if the survey does not say when they are.
+ * @param {Survey} survey @param {Question} question @param {Date} now */
+export function notClosed({ rounds }, question, now) {
+  return [...Array(question.rounds).keys()].filter((round) => !rounds.length || now < rounds[round].closes);
+}
+
+/** The round to answer in: the one given, or the panel's, or the first; an error if it is not this device's.
+ * @param {Survey} survey @param {Question} question @param {number | null} given @param {number | null} drawn @param {Date} now */
+export function answeredRound(survey, question, given, drawn, now) {
+  const where = `question '${question.id}'`, first = "accept the survey by this client first";
+  if (given !== null && !(Number.isInteger(given) && given >= 0 && given < question.rounds)) {
+    refuse("ParameterError", `round must be a whole number below ${question.rounds}`);
+  }
+  if (!question.panel) return given ?? 0;
+  if (drawn === null) {
+    if (!notClosed(survey, question, now).length) refuse("RoundClosed", `every round of ${where} has closed`);
+    return refuse("NotDrawn", `this device has not drawn the round it answers in: ${first}`);
+  }
+  if ((given !== null && given !== drawn) || drawn >= question.rounds) refuse("NotDrawn", `this device answers ${where} in round ${drawn} only`);
+  return drawn;
+}

@@ -1,0 +1,39 @@
+// @ts-check
+/**
+ * When a report is sent: drawn beforehand, and changed by nothing.
+ */
+import { randomBytes, systemSource } from "../design/sampling.mjs";
+
+export const ATTEMPTS = 10, HOURS = 6 * 3600, SECONDS = 5, CATCH_UP = 5, LEAST_GAP = 5, MOST_GAP = 86_400;
+export const LONGEST_SPREAD = 30 * 86_400, LONGEST_WAIT = 1_000_000; // a timer counts no further than 2^31 milliseconds
+
+/** Uniform on [0, 1), in steps of 2^-32. */
+export function share() {
+  return new DataView(randomBytes(4, systemSource).buffer).getUint32(0) / 2 ** 32;
+}
+
+/** The moments of all attempts, in whole seconds since 1970: the first within the spread, then after gaps that double, each
+ * cut to a random share between a half and the whole. @param {number} now @param {number} spread @returns {number[]} */
+export function schedule(now, spread) {
+  let moment = now + share() * spread, gap = spread;
+  const moments = [Math.floor(moment)];
+  while (moments.length < ATTEMPTS) {
+    gap = Math.min(Math.max(gap, LEAST_GAP), MOST_GAP);
+    moment += gap * (0.5 + share() / 2);
+    moments.push(Math.floor(moment));
+    gap *= 2;
+  }
+  return moments;
+}
+
+/** The moments after an attempt: those to come, or a fresh schedule. @param {number[]} moments @param {number} now @param {number} spread */
+export function remaining(moments, now, spread) {
+  const later = moments.filter((moment) => moment > now);
+  return later.length ? later : schedule(now, spread);
+}
+
+/** Whether a report is to be sent as soon as it may: its moment has come, or was drawn by a clock that was wrong.
+ * @param {number[]} moments @param {number} now */
+export function overdue([next], now) {
+  return !(next > now && next <= now + LONGEST_SPREAD);
+}
