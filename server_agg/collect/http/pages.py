@@ -1,7 +1,7 @@
 """The pages and what they load.  All of it is served from here; no page asks a third party for anything, and every
 address in them is relative: they work below any path.
 
-A survey's page is the element <rr-survey>, from the folder that `rrcollect.web` names, and nothing more: it is given the
+A survey's page is the element <rr-survey> of `rrcollect.web`, and nothing more: it is given the
 survey's address, its publisher and public keys, escaped; what it shows comes from the signed envelope, verified in the
 browser, and is put into the document as text, never as markup.  So is what the other pages read from /results and, with
 the owner's token, from the routes under /surveys.  A survey's page is served at the origins that the survey lists and
