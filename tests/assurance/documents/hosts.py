@@ -98,7 +98,7 @@ def _planted(plant: str | None) -> Iterator[None]:
         yield
 
 
-def _planted(plant: str | None) -> dict[str, str]:
+def _changed_modules(plant: str | None) -> dict[str, str]:
     """The module of the browser client that has a bug, if one is named, with its text."""
     if plant is None:
         return {}
@@ -115,7 +115,7 @@ def node(task: Task, plant: str | None = None) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         module, given = Path(folder, "src", "index.mjs"), Path(folder, "task.json")
         shutil.copytree(MODULES, module.parent)
-        for name, text in _planted(plant).items():
+        for name, text in _changed_modules(plant).items():
             (module.parent / name).write_text(text, encoding="utf-8")
         given.write_text(json.dumps(task), encoding="utf-8")
         code = (
@@ -133,7 +133,7 @@ def node(task: Task, plant: str | None = None) -> list[str]:
 
 def browser(task: Task, plant: str | None = None) -> list[str]:
     """The browser client's verdicts in Chromium; its files come from here, not from a network."""
-    planted = _planted(plant)
+    planted = _changed_modules(plant)
 
     def serve(route: Any) -> None:
         path = route.request.url.removeprefix("http://localhost/")
