@@ -14,8 +14,9 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
+from itertools import takewhile
 from pathlib import Path
-from typing import NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 from rrcollect import __version__
 from rrcollect.errors import RRCollectError
@@ -25,6 +26,10 @@ from server_agg.cli.terminal import EXIT_CODES, Output, check_outputs, exit_code
 SHELLS = ("bash", "zsh", "fish", "tcsh")
 PATHS = ("source", "store", "token_file")  # arguments that may name a file, though they are not only paths
 KEYWORD = re.compile(r"\b(encoding|missing|yes|no)=")  # a keyword of Python in an error is an option here
+
+
+NO_NUMBER = re.compile(r"argument (\S+): invalid (int|float) value: (.*)")  # as argparse says it
+NUMBERS = {"int": "a whole number", "float": "a number"}
 
 
 class Command(NamedTuple):
@@ -185,7 +190,14 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print it and end with 2."""
-        self.exit(2, f"{self.prog}: {plain(message)}; see `{self.prog} --help`\n")
+        said = plain(message).replace("the following arguments are required:", "give")
+        said = NO_NUMBER.sub(lambda found: f"{found[1]} is {found[3]}; expected {NUMBERS[found[2]]}", said)
+        self.exit(2, f"{self.prog}: {said}; see `{self.prog} --help`\n")
+
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            name, known = "/".join(action.option_strings) or action.metavar or action.dest, list(action.choices)
+            self.error(f"{name} is {value!r}; expected one of {', '.join(known)}{nearest(value, known)}")
 
 
 def nearest(word: str, known: Sequence[str]) -> str:
@@ -229,14 +241,21 @@ def _parsed(words: list[str]) -> argparse.Namespace:
     grammar = parser(only=named)
     if named and named not in COMMANDS:
         grammar.error(f"there is no command {named!r}{nearest(named, list(COMMANDS))}")
-    options, rest = grammar.parse_known_args(words)
-    if rest and hasattr(options, "source") and not any(word.startswith("-") for word in rest):
-        options.source = [*options.source, *rest]
-    elif rest:
+    known = [word for action in _actions(grammar) for word in action.option_strings]
+    typed = list(takewhile(lambda word: word != "--", words))
+    strange = [word for word in typed if word.startswith("--") and word.partition("=")[0] not in known]
+    if strange:  # told before what is lacking, which may be what was mistyped
+        after = typed[typed.index(strange[0]) + 1 :]
+        rest = [strange[0], *takewhile(lambda word: not word.startswith("-"), after)]
+    else:
+        options, rest = grammar.parse_known_args(words)
+        if hasattr(options, "source") and not any(word.startswith("-") for word in rest):
+            options.source = [*options.source, *rest]
+            return options
+    if rest:
         first = next((word for word in rest if word.startswith("-")), rest[0]).partition("=")[0]
-        known = [word for action in _actions(grammar) for word in action.option_strings]
-        said = f"not understood: {plain(' '.join(rest))}{nearest(first, known)}"
-        grammar.exit(2, f"rrcollect {named}: {said}; see `rrcollect {named} --help`\n")
+        grammar.prog = f"rrcollect {named}".rstrip()
+        grammar.error(f"not understood: {' '.join(rest)}{nearest(first, known)}")
     return options
 
 

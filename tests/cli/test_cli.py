@@ -11,7 +11,7 @@ import pytest
 from rrcollect import Design, SigningKey
 from server_agg import Tallies, Tally, TallyKey
 from tests.inside.cli import plain
-from tests.support.command_line import COMMANDS, PROGRAM, at_a_terminal, main, read_envelope, run
+from tests.support.command_line import COMMANDS, PROGRAM, at_a_terminal, main, parser, read_envelope, run
 
 SURVEY = """
 name = "clean-sport"
@@ -207,7 +207,7 @@ def test_nothing_is_overwritten(desk, capsys):
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["plan", "--n", "many"], "argument --n"),
+        (["plan", "--n", "many"], "--n is 'many'; expected a whole number"),
         (["plan", "--margn", "0.1"], "not understood: --margn 0.1; did you mean '--margin'?"),
         (["plan", "--epsilom=1"], "did you mean '--epsilon'?"),
         (["plan", "--eps", "1"], "not understood: --eps 1"),
@@ -227,6 +227,53 @@ def test_a_command_that_is_not_understood_is_one_line(capsys, words, hint):
     assert (stopped.value.code, said.count("\n")) == (2, 1)
     assert hint in said
     assert "--help" in said
+
+
+def grammars():
+    """Every command and action with its own grammar."""
+    for name in COMMANDS:
+        (commands,) = (action for action in parser(only=name)._actions if name in (action.choices or ()))
+        below = [action.choices for action in commands.choices[name]._actions if isinstance(action.choices, dict)]
+        actions = below[0].items() if below else [("", commands.choices[name])]
+        yield from ((f"{name} {action}".split(), grammar) for action, grammar in actions)
+
+
+def test_every_option_of_every_command_is_named_when_its_last_letters_are_swapped(capsys):
+    """Also where something else is lacking, such as the very option that was mistyped."""
+    seen = 0
+    for words, grammar in grammars():
+        known = {option for action in grammar._actions for option in action.option_strings}
+        for option in sorted(known):
+            typed = option[:-2] + option[-1] + option[-2]
+            if len(option) < 5 or typed in known:
+                continue
+            with pytest.raises(SystemExit, match="2"):
+                main([*words, typed, "x"])
+            err = capsys.readouterr().err
+            assert f"did you mean {option!r}?" in err, (words, err)
+            assert err.count("\n") == 1
+            seen += 1
+    assert seen > 150
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (
+            "store ingst",
+            "ACTION is 'ingst'; expected one of ingest, export, backup, release, check, close; did you mean",
+        ),
+        ("completion bsh", "shell is 'bsh'; expected one of bash, zsh, fish, tcsh; did you mean 'bash'?"),
+        ("plan --method exat", "did you mean 'exact'?"),
+        ("demo --respondents x", "--respondents is 'x'; expected a whole number"),
+        ("demo --pause soon", "--pause is 'soon'; expected a number"),
+        ("keygen", "keygen: give --out; see"),
+    ],
+)
+def test_the_grammar_says_what_happened_and_what_to_do(capsys, words, said):
+    with pytest.raises(SystemExit, match="2"):
+        main(words.split())
+    assert said in capsys.readouterr().err
 
 
 def test_a_port_that_cannot_be_used(tmp_path, monkeypatch, capsys):
