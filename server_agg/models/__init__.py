@@ -4,6 +4,7 @@
     fit_mixed       the same with an intercept of its own for every cluster
     fit_cheating    who has the attribute, and who follows the rules, by covariates
     fit_predictor   the truth behind one or several randomised answers as the explanation of an open outcome
+    table           several fits side by side
     correlate       a randomised answer with a number, or with another randomised answer
     cheating        respondents who do not follow the rules, from tallies
     graph           density, degrees and triangles of a graph whose edges were randomised

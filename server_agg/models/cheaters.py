@@ -91,11 +91,8 @@ def cheating(tallies: Tally | Iterable[Tally], *, cheaters: Sequence[NumberLike]
         raise NotIdentified(f"{words}; expected two designs, or one tally, for which cheaters are supposed")
     if min(t.n for t in counted) < 2:
         raise TooFewAnswers(min(t.n for t in counted), "a group")
-    groups, more = [Group.of(t) for t in counted], len(counted) - 2
-    linear = None if more else linear_shares(counted)
-    shares, level = maximum(groups, linear)
-    honest, _ = held(groups, 2, 0.0)
-    statistic = max(0.0, 2 * (level - honest))
+    groups, linear, shares, level, statistic = _climbed(counted)
+    more = len(counted) - 2
     n = sum(t.n for t in counted)
     rows = tuple(
         Row(name, n, shares[place], None, partial(_profile, groups, place, (shares[place], level)))
@@ -203,7 +200,12 @@ def _no_cheaters(tallies: Sequence[Tally], statistic: float) -> Test:
 @lru_cache(maxsize=10_000)
 def _statistic(tallies: tuple[Tally, ...], ones: tuple[int, ...]) -> float:
     """The likelihood ratio of a table: these designs and sizes with these counts."""
-    counted = [replace(t, counts=(int(k),)) for t, k in zip(tallies, ones, strict=True)]
-    groups = [Group.of(t) for t in counted]
-    _, level = maximum(groups, linear_shares(counted) if len(counted) == 2 else None)
-    return max(0.0, 2 * (level - held(groups, 2, 0.0)[0]))
+    return _climbed([replace(t, counts=(int(k),)) for t, k in zip(tallies, ones, strict=True)])[-1]
+
+
+def _climbed(tallies: Sequence[Tally]) -> tuple[list[Group], Any, Triple, float, float]:
+    """The groups, the linear solution of two, the maximum, ℓ there, and the likelihood ratio of "no cheaters"."""
+    groups = [Group.of(t) for t in tallies]
+    linear = linear_shares(tallies) if len(tallies) == 2 else None
+    shares, level = maximum(groups, linear)
+    return groups, linear, shares, level, max(0.0, 2 * (level - held(groups, 2, 0.0)[0]))

@@ -233,9 +233,8 @@ def fit_cheating(
     sample = None if all(one is None for one in drawn.values()) else Sample.of(n, **drawn)
     w = np.ones(n) if sample is None else sample.weights / sample.weights.mean()
     rates = Rates(cheaters, yes, no, x, z)
-    theta, level = _maximum(rates, array, w)
+    theta, level, information = _maximum(rates, array, w)
     rate, slope = rates.at(theta)
-    information = (slope * (w / (rate * (1 - rate)))[:, None]).T @ slope
     values = np.linalg.eigvalsh(information)
     s, t = rates.shares(theta)
     if values[0] < 1e-7 * values[-1] or t.min() > 1 - 1e-6 or not np.isfinite(theta).all():
@@ -260,8 +259,8 @@ def fit_cheating(
     )  # fmt: skip
 
 
-def _maximum(rates: Rates, answers: Any, w: Floats) -> tuple[Floats, float]:
-    """The best of two climbs by Fisher scoring within a trust region."""
+def _maximum(rates: Rates, answers: Any, w: Floats) -> tuple[Floats, float, Floats]:
+    """The best of two climbs by Fisher scoring within a trust region, its level and its information."""
 
     def level(theta: Floats) -> float:
         rate, _ = rates.at(theta)
@@ -281,4 +280,4 @@ def _maximum(rates: Rates, answers: Any, w: Floats) -> tuple[Floats, float]:
         start[0], start[k] = prevalence, 1.5
         ends.append(uphill(level, gradient, information, start)[0])
     best = max(ends, key=level)
-    return best, level(best)
+    return best, level(best), information(best)

@@ -21,10 +21,11 @@ from rrcollect.errors import ParameterError
 from server_agg.estimates.interval import ANYWHERE
 from server_agg.estimates.methods import checked_method, wald_interval
 from server_agg.estimates.numerics import chi_squared_tail, scipy_special, t_tail
-from server_agg.results.findings import plain_facts
+from server_agg.results.findings import Findings, plain_facts
 from server_agg.results.interval import Interval, exact_level
 from server_agg.results.result import Result
 from server_agg.results.row import Row, Scale, Test
+from server_agg.results.tables import Table
 
 if TYPE_CHECKING:
     from typing import Self
@@ -256,3 +257,42 @@ def _odds(log_odds: float | None) -> float | None:
 
 def _number(value: object) -> str:
     return "none" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+class FitTable(Findings):
+    """Several fits side by side."""
+
+    def tables(self, level: NumberLike | None = None, method: str | None = None) -> list[tuple[Table, frozenset[int]]]:
+        """A line per coefficient and a column per fit, standard errors in brackets."""
+        cells = {
+            (name, row.name): f"{row.value:.3f} ({row.standard_error:.3f})"
+            for name, fit in self.fits.items()
+            for row in fit.rows
+        }
+        named = dict.fromkeys(coefficient for _, coefficient in cells)
+        lines = [[one, *(cells.get((name, one), "") for name in self.fits)] for one in named]
+        lines.append(["n", *(str(fit.records) for fit in self.fits.values())])
+        lines.append(["covariance", *(fit.kind for fit in self.fits.values())])
+        return [((["", *self.fits], lines), frozenset(range(1, len(self.fits) + 1)))]
+
+
+def table(fits: Mapping[str, Fit]) -> FitTable:
+    """Fits side by side, as papers print them: {name: fit}; its rows are all coefficients, "name: coefficient".
+
+    >>> from rrcollect import Design
+    >>> from server_agg.models import fit
+    >>> how = {"design": Design("3/4", "3/4"), "repeats": [60, 140, 110, 90], "names": ["x"]}
+    >>> found = fit([1, 0, 1, 0], [0, 0, 1, 1], **how)
+    >>> print(table({"whole": found, "without x": found.without("x")}))
+                         whole       without x
+    Intercept   -2.197 (0.720)  -0.619 (0.217)
+    x            2.603 (0.777)
+    n                        4               4
+    covariance        expected        expected
+    standard errors in brackets; bars: 95 % wald approximate, each for itself
+    """
+    if not fits:
+        raise ParameterError("fits", {}, "one or more: {name: fit}")
+    rows = [replace(row, name=f"{name}: {row.name}") for name, one in fits.items() for row in one.rows]
+    told = [f"{name}: {said}" for name, one in fits.items() for said in one.remarks()]
+    return FitTable(tuple(rows), "coefficients", {"fits": dict(fits)}, told, "standard errors in brackets")

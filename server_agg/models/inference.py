@@ -27,11 +27,9 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.errors import NoInformation
 from server_agg.estimates.numerics import chi_squared_quantile
-from server_agg.models.fits import chi_squared
 from server_agg.models.fitting import climb, maximise, orthonormal
 from server_agg.models.outcome import Outcome
 from server_agg.results.interval import Interval, exact_level
-from server_agg.results.row import Test
 
 if TYPE_CHECKING:
     from server_agg.models.outcome import Floats
@@ -102,7 +100,7 @@ class Maximum:
         error = math.sqrt(float(way @ self.covariance("expected") @ way))
         column = self.model.covariates[:, place]
         others = [j for j in range(len(self.names)) if j != place]
-        rest = self.model.with_offset(np.zeros(self.model.n), others)
+        rest = self.model.only(others)
         rest, inverse = orthonormal(rest, [self.names[j] for j in others]) if others else (rest, np.zeros((0, 0)))
         value = float(self.coefficients[place])
         start = np.asarray(np.linalg.solve(inverse, self.coefficients[others]) if others else [], np.float64)
@@ -124,20 +122,6 @@ class Maximum:
         high = None if ends[1.0] is None else value + ends[1.0]
         return Interval((low, high), method="profile", level=exact, target=f"coefficient of {self.names[place]}")
 
-    def against(self, smaller: Maximum) -> Test:
-        """The likelihood ratio of this model and one nested in it, for the same answers."""
-        if self.pseudo or smaller.pseudo:
-            allowed = "repeat counts or none: a pseudo-likelihood has no ratio test"
-            raise ParameterError("weights", "weights or clusters", allowed)
-        df = len(self.names) - len(smaller.names)
-        fault = _not_nested(self.model, smaller.model, df)
-        if fault:
-            allowed = f"a model of the same answers, weights and designs nested in {self.names}"
-            raise ParameterError("smaller", f"{smaller.names}, {fault}", allowed)
-        dropped = [name for name in self.names if name not in smaller.names]
-        words = (" = ".join(dropped) or "no difference") + " = 0"
-        return chi_squared(words, "likelihood ratio", 2 * (self.log_likelihood - smaller.log_likelihood), df)
-
 
 def inverse_of(information: Floats, kind: str) -> Floats:
     """I⁻¹."""
@@ -152,7 +136,7 @@ def inverse_of(information: Floats, kind: str) -> Floats:
     return found
 
 
-def _not_nested(larger: Outcome, smaller: Outcome, df: int) -> str:
+def not_nested(larger: Outcome, smaller: Outcome, df: int) -> str:
     """Why the ratio of the two likelihoods is not a test; nothing if it is one."""
     if not np.array_equal(larger.answers, smaller.answers):
         return "of other answers"

@@ -53,9 +53,9 @@ class Marginal:
     def _sum(self, values: Floats) -> Floats:
         return np.asarray(np.bincount(self.unit, values, self.units), np.float64)
 
-    def _at(self, eta: Floats, sigma: float, u: Floats, kind: str = "expected") -> tuple[Floats, Floats, Floats]:
+    def _at(self, eta: Floats, sigma: float, u: Floats) -> tuple[Floats, Floats, Floats]:
         """log L, dℓ/dη and the information of every record, at the cluster's u."""
-        return self.model.eta_derivatives(eta + sigma * u[self.unit], kind)
+        return self.model.eta_derivatives(eta + sigma * u[self.unit])
 
     def _modes(self, eta: Floats, sigma: float) -> tuple[Floats, Floats]:
         """The mode of every cluster's integrand (or near it: any centre is valid), and its spread."""

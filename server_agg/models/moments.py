@@ -43,24 +43,26 @@ class MomentRegression(NamedTuple):
         return np.asarray(n / (n - k) * (self.influence.T @ self.influence), np.float64)
 
 
-def moment_regression(y: Floats, r: Floats, x: Floats, weights: Floats | None = None) -> MomentRegression:
-    """The regression of y on the truths behind the columns of r (unbiased values) and x.
+def moment_regression(y: Floats, r: Floats, z: Floats, weights: Floats | None = None) -> MomentRegression:
+    """The regression of y on the truths behind the columns of r (unbiased values), put after the first of z, and on z,
+    the intercept and the covariates; without columns of r it is weighted least squares.
 
-    >>> said = np.array([[0.0], [0.0], [1.0], [1.0]])
-    >>> direct = moment_regression(np.array([1.0, 3.0, 4.0, 6.0]), said, np.empty((4, 0)))
+    >>> said, y = np.array([[0.0], [0.0], [1.0], [1.0]]), np.array([1.0, 3.0, 4.0, 6.0])
+    >>> direct = moment_regression(y, said, np.ones((4, 1)))
     >>> direct.coefficients.round(6).tolist()                        # the means 2 and 5
+    [2.0, 3.0]
+    >>> moment_regression(y, np.empty((4, 0)), np.hstack([np.ones((4, 1)), said])).coefficients.round(6).tolist()
     [2.0, 3.0]
     """
     w = np.ones(y.size) if weights is None else weights / weights.mean()
     root = np.sqrt(w)[:, None]
-    z = np.column_stack([np.ones(y.size), x])
     q, triangle = np.linalg.qr(root * z)
     heavy, high = root * r, root[:, 0] * y
     along = q.T @ heavy
     moments = heavy.T @ heavy
     np.fill_diagonal(moments, w @ r)
     left = moments - along.T @ along
-    if not float(np.linalg.eigvalsh(left)[0]) > 1e-9 * y.size:
+    if r.shape[1] and not float(np.linalg.eigvalsh(left)[0]) > 1e-9 * y.size:
         raise NoInformation(
             f"the estimated variance of the truth, beside the covariates, is {np.linalg.eigvalsh(left)[0] / y.size:.3g}"
             ": the answers do not show that the truth differs from person to person; expected more answers, or fewer "
@@ -71,27 +73,12 @@ def moment_regression(y: Floats, r: Floats, x: Floats, weights: Floats | None = 
     residual = (high - heavy @ effects - root[:, 0] * (z @ others))[:, None]
     of_effects = np.linalg.solve(left, ((heavy - q @ along) * residual + w[:, None] * (r * r - r) * effects).T).T
     of_others = np.linalg.solve(triangle, (q * residual - of_effects @ along.T).T).T
-    p = r.shape[1]
-    place, slopes = [0, *range(1 + p, 1 + p + x.shape[1])], range(1, 1 + p)
-    theta, influence = np.empty(1 + p + x.shape[1]), np.empty((y.size, 1 + p + x.shape[1]))
+    p, size = r.shape[1], r.shape[1] + z.shape[1]
+    place, slopes = [0, *range(1 + p, size)], range(1, 1 + p)
+    theta, influence = np.empty(size), np.empty((y.size, size))
     theta[slopes], theta[place] = effects, others
     influence[:, slopes], influence[:, place] = of_effects, of_others
     return MomentRegression(theta, influence)
-
-
-def least_squares(y: Floats, z: Floats, weights: Floats | None = None) -> MomentRegression:
-    """Weighted least squares of y on the columns of z.
-
-    >>> found = least_squares(np.array([1.0, 3.0, 4.0, 6.0]), np.array([[1.0, 0], [1, 0], [1, 1], [1, 1]]))
-    >>> found.coefficients.round(6).tolist()
-    [2.0, 3.0]
-    """
-    w = np.ones(y.size) if weights is None else weights / weights.mean()
-    root = np.sqrt(w)[:, None]
-    q, triangle = np.linalg.qr(root * z)
-    beta = np.linalg.solve(triangle, q.T @ (root[:, 0] * y))
-    residual = root[:, 0] * (y - z @ beta)
-    return MomentRegression(beta, np.linalg.solve(triangle, (q * residual[:, None]).T).T)
 
 
 def by_moments(

@@ -24,7 +24,7 @@ A link is one row of `LINKS`; η is cut where s' would become 0 in a computer, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -46,10 +46,9 @@ BLOCK = 8000  # numbers of a block of covariates
 
 
 class Curve(NamedTuple):
-    """s, 1 − s (each to full precision), s' and s''/s'."""
+    """s, s' and s''/s'."""
 
     share: Floats
-    rest: Floats
     steep: Floats
     bend: Floats
 
@@ -65,9 +64,9 @@ class Link(NamedTuple):
     bend: Callable[[Floats, Floats, Floats], Floats]
 
     def curve(self, eta: Floats) -> Curve:
-        """All four."""
+        """All three."""
         s, t = self.shares(eta)
-        return Curve(s, t, self.steep(eta, s, t), self.bend(eta, s, t))
+        return Curve(s, self.steep(eta, s, t), self.bend(eta, s, t))
 
 
 def sigmoid(eta: Floats) -> tuple[Floats, Floats]:
@@ -166,14 +165,9 @@ class Outcome:
             made[rows] = self.covariates[rows] @ by
         return replace(self, covariates=made)
 
-    def with_offset(self, offset: Floats, columns: Any) -> Outcome:
-        """The same answers with only these columns free, and `offset` added to η."""
-        total = offset if self.offset is None else self.offset + offset
-        return replace(self, covariates=np.ascontiguousarray(self.covariates[:, columns]), offset=total)
-
-    def swapped(self) -> Outcome:
-        """The same answers with the labels 0 and 1 exchanged: the likelihood is the same."""
-        return replace(self, answers=1 - self.answers, table=self.table[:, [2, 3, 0, 1]])
+    def only(self, columns: Sequence[int]) -> Outcome:
+        """The same answers with only these columns."""
+        return replace(self, covariates=np.ascontiguousarray(self.covariates[:, columns]))
 
     def blocks(self) -> Iterator[slice]:
         """The rows, a cache-full at a time."""
@@ -209,14 +203,10 @@ class Outcome:
             total += float(logs.sum() if self.weights is None else self.weights[rows] @ logs)
         return total
 
-    def rows_derivatives(self, beta: Floats, rows: slice, kind: str = "expected") -> tuple[Floats, Floats, Floats]:
-        """log L, dℓ/dη and the information about η of these rows, before weights."""
-        return self.eta_derivatives(self.eta(beta, rows), kind, rows)
-
     def eta_derivatives(
         self, eta: Floats, kind: str = "expected", rows: slice = slice(None)
     ) -> tuple[Floats, Floats, Floats]:
-        """The same, of these rows, at any η."""
+        """log L, dℓ/dη and the information about η of these rows at η, before weights."""
         q0, q1, r0, r1 = self._given(rows)
         s, t = self.link.shares(eta)
         likelihood = np.maximum(q0 * t + q1 * s, 1e-320)
@@ -233,7 +223,7 @@ class Outcome:
         total, gradient = 0.0, np.zeros(self.size)
         information = np.zeros((self.size, self.size))
         for rows in self.blocks():
-            logs, score, curve = self.rows_derivatives(beta, rows, kind)
+            logs, score, curve = self.eta_derivatives(self.eta(beta, rows), kind, rows)
             if self.weights is not None:
                 w = self.weights[rows]
                 logs, score, curve = w * logs, w * score, w * curve
@@ -247,7 +237,7 @@ class Outcome:
         """w g of every record, g its gradient: one row each."""
         found = np.empty_like(self.covariates)
         for rows in self.blocks():
-            _, score, _ = self.rows_derivatives(beta, rows)
+            _, score, _ = self.eta_derivatives(self.eta(beta, rows), rows=rows)
             w = 1.0 if self.weights is None else self.weights[rows]
             np.multiply(self.covariates[rows], (w * score)[:, None], out=found[rows])
         return found
@@ -256,7 +246,7 @@ class Outcome:
         """Σ w^power g gᵀ, g the gradient of one record: `power` 1 for repeat counts, 2 for sampling weights."""
         total = np.zeros((self.size, self.size))
         for rows in self.blocks():
-            _, score, _ = self.rows_derivatives(beta, rows)
+            _, score, _ = self.eta_derivatives(self.eta(beta, rows), rows=rows)
             w = 1.0 if self.weights is None else self.weights[rows] ** power
             z = self.covariates[rows]
             total += (z * (w * score * score)[:, None]).T @ z

@@ -105,12 +105,13 @@ def fit_predictor(
     size = len(labels) if kind == "linear" else 2 * len(columns) + 3 + (kind == "normal")
     if y.size <= size:
         raise ParameterError("outcome", f"{y.size} records", f"more than {size}, one for each parameter")
-    checked_rank(np.column_stack([np.ones(y.size), x]), columns)
+    z = np.column_stack([np.ones(y.size), x])
+    checked_rank(z, columns)
     if y.min() == y.max():
         raise NoInformation(f"the outcome is {float(y[0]):g} in every record: nothing can explain it")
     if kind == "linear":
         assumption = SEVERAL if several else ASSUMPTIONS[kind]
-        regressed = partial(moment_regression, y, r, x)
+        regressed = partial(moment_regression, y, r, z)
         found = by_moments("Linear", labels, drawn, regressed, n=int(y.size), assumption=assumption)
         return replace(found, outcome="outcome")
     joint = JointLikelihood(y, answer_array(answers), design, x, kind)
@@ -121,7 +122,7 @@ def fit_predictor(
     checks: tuple[Test, ...] = ()
     if kind == "normal":
         with suppress(NoInformation):  # moments find no slope
-            checks = (_check(moment_regression(y, r, x), float(theta[1]), influence[:, 1]),)
+            checks = (_check(moment_regression(y, r, z), float(theta[1]), influence[:, 1]),)
     return Fit(
         kind.capitalize(), int(y.size), tuple(labels), theta,
         {"observed": lambda: bread, "sandwich": lambda: influence.T @ influence}, "observed",

@@ -33,8 +33,8 @@ from server_agg.models import effects
 from server_agg.models.columns import checked_rank, column_names, named_covariates, vector_of
 from server_agg.models.fits import INTERCEPT, Fit, chi_squared
 from server_agg.models.fitting import maximise
-from server_agg.models.inference import COVARIANCES, Maximum
-from server_agg.models.moments import by_moments, least_squares
+from server_agg.models.inference import COVARIANCES, Maximum, not_nested
+from server_agg.models.moments import by_moments, moment_regression
 from server_agg.models.outcome import Outcome, checked_link
 from server_agg.results.findings import Findings
 from server_agg.results.row import Test
@@ -67,8 +67,18 @@ class LikelihoodFit(Fit):
         return self.maximum.sample
 
     def likelihood_ratio(self, smaller: LikelihoodFit) -> Test:
-        """This model against one nested in it."""
-        return self.maximum.against(smaller.maximum)
+        """This model against one nested in it, for the same answers."""
+        if self.maximum.pseudo or smaller.maximum.pseudo:
+            allowed = "repeat counts or none: a pseudo-likelihood has no ratio test"
+            raise ParameterError("weights", "weights or clusters", allowed)
+        df = len(self.names) - len(smaller.names)
+        fault = not_nested(self.model, smaller.model, df)
+        if fault:
+            allowed = f"a model of the same answers, weights and designs nested in {self.names}"
+            raise ParameterError("smaller", f"{smaller.names}, {fault}", allowed)
+        words = (" = ".join(name for name in self.names if name not in smaller.names) or "no difference") + " = 0"
+        statistic = 2 * (self.maximum.log_likelihood - smaller.maximum.log_likelihood)
+        return chi_squared(words, "likelihood ratio", statistic, df)
 
     def without(self, *names: str) -> LikelihoodFit:
         """The fit with these covariates left out."""
@@ -76,7 +86,7 @@ class LikelihoodFit(Fit):
         kept = [j for j in range(len(self.names)) if j not in dropped]
         if not kept:
             raise ParameterError("names", names, "not all of them: nothing would be left to fit")
-        return self._of(self.model.with_offset(np.zeros(self.model.n), kept), tuple(self.names[j] for j in kept))
+        return self._of(self.model.only(kept), tuple(self.names[j] for j in kept))
 
     def _of(self, model: Outcome, names: tuple[str, ...]) -> LikelihoodFit:
         """The fit of another model of the same answers, with the same settings."""
@@ -131,16 +141,15 @@ class LikelihoodFit(Fit):
     def heading(self) -> list[tuple[str, str]]:
         """What stands above the coefficients."""
         test, k = self.against_null(), len(self.names)
-        numbers = {"LL-Null:": self.null_log_likelihood, "AIC:": self.aic, "BIC:": self.bic}
-        told = {name: "none" if value is None else f"{value:.3f}" for name, value in numbers.items()}
+        numbers = (self.null_log_likelihood, self.aic, self.bic)
+        null, aic, bic = ("none" if value is None else f"{value:.3f}" for value in numbers)
         found = {
             "Dep. Variable:": self.outcome, "No. Observations:": str(self.records),
             "Model:": f"Randomised {self.model.link.name.capitalize()}", "Df Residuals:": str(self.records - k),
             "Method:": "MLE, Fisher scoring", "Df Model:": str(k - 1), "Designs:": str(len(self.model.table)),
             "Log-Likelihood:": f"{self.log_likelihood:.3f}", "Iterations:": str(self.iterations),
-            "LL-Null:": told["LL-Null:"], "Covariance Type:": self.kind,
-            "LLR p-value:": "none" if test is None else f"{test.p_value:.4g}", "AIC:": told["AIC:"],
-            "BIC:": told["BIC:"],
+            "LL-Null:": null, "Covariance Type:": self.kind,
+            "LLR p-value:": "none" if test is None else f"{test.p_value:.4g}", "AIC:": aic, "BIC:": bic,
         }  # fmt: skip
         if self.sample is not None and self.kind == "survey":
             found |= {
@@ -260,5 +269,5 @@ def _linear(r: Floats, z: Floats, labels: Sequence[str], drawn: dict[str, Any]) 
     if r.size <= z.shape[1]:
         raise ParameterError("answers", f"{r.size} records", f"more than {z.shape[1]}, one for each coefficient")
     checked_rank(z, [name for name in labels if name != INTERCEPT])
-    fitted = partial(least_squares, r, z)
+    fitted = partial(moment_regression, r, np.empty((r.size, 0)), z)
     return by_moments("Linear Probability", labels, drawn, fitted, n=r.size, assumption=LINEAR)

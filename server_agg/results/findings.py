@@ -1,7 +1,7 @@
 """`Findings`: a result whose rows and notes were all worked out when it was made, with the facts behind them.
 
 Rules
-1. A fact has its name: `found.honesty` is `found.facts["honesty"]`.
+1. A fact has its name, another than anything of a row has: `found.honesty` is `found.facts["honesty"]`.
 2. JSON shows every fact that has a plain form: numbers, texts, lists and dicts of them, and what has `as_dict()` or
    `to_wire()`.
    Others (the share that a row was made from, another result) are there for programs alone.
@@ -87,7 +87,7 @@ def _plain(fact: Any) -> Any:
     if hasattr(fact, "to_wire"):
         return fact.to_wire()
     if isinstance(fact, Mapping):
-        return plain_facts(fact)
+        return plain_facts(fact) or ...
     if isinstance(fact, tuple | list):
         found = [_plain(each) for each in fact]
         return ... if ... in found else found

@@ -198,7 +198,7 @@ def sample_estimate(
     said = f"{sample.n} answers{units}{strata}, {sample.df} degrees of freedom, {variance_by}, {privacy}"
     few = f"few clusters: the standard error has {sample.df} degrees of freedom, so it is uncertain"
     facts = {
-        "n": sample.n, "units": sample.units, "strata": len(sample.strata), "df": sample.df,
+        "records": sample.n, "units": sample.units, "strata": len(sample.strata), "df": sample.df,
         "variance_by": variance_by, "privacy": privacy,
     }  # fmt: skip
     told = [few] if sample.clustered and sample.df < FEW else []

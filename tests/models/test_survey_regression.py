@@ -260,10 +260,11 @@ def test_the_influences_of_several_predictors_are_their_jackknife() -> None:
     from server_agg.models.moments import moment_regression
 
     r = np.column_stack([design.unbiased(said[:, j]) for j in (0, 1)])
-    whole = moment_regression(y, r, x[:, None])
+    z = np.column_stack([np.ones(n), x])
+    whole = moment_regression(y, r, z)
     for left in (0, 17, 512):
         rest = np.arange(n) != left
-        again = moment_regression(y[rest], r[rest], x[rest][:, None])
+        again = moment_regression(y[rest], r[rest], z[rest])
         assert np.allclose(whole.coefficients - again.coefficients, whole.influence[left], rtol=0.03, atol=1e-6)
     for name, truth in (("a", 1.0), ("b", -0.5)):
         low, high = fit[name].interval(level=1 - 1e-9)
