@@ -129,13 +129,8 @@ class Comparison(_Grouped):
         """The pairs, where there are few."""
         if self._two or not 0 < len(self.pairs) <= SHOWN:
             return []
-        return [
-            [
-                row.name,
-                f"{row.scale.words(row.value, 0)}, p = {row.p_value:.3g}, adjusted {row.extras['p_adjusted']:.3g}",
-            ]
-            for row in self.pairs
-        ]
+        tested = [(row, f"p = {row.p_value:.3g}, adjusted {row.extras['p_adjusted']:.3g}") for row in self.pairs]
+        return [[row.name, f"{row.scale.words(row.value, 0)}, {told}"] for row, told in tested]
 
     def remarks(self) -> list[str]:
         """The test, which bars hold at once, and what was merged."""
@@ -156,16 +151,8 @@ class Comparison(_Grouped):
 
     def extras(self) -> dict[str, object]:
         """The test, the pairs without their bars, and what was merged."""
-        pairs = [
-            {
-                "name": row.name,
-                **row.extras,
-                "value": row.value,
-                "standard_error": row.standard_error,
-                "p_value": row.p_value,
-            }
-            for row in self.pairs
-        ]
+        told = ("value", "standard_error", "p_value")
+        pairs = [{"name": row.name, **row.extras, **{name: getattr(row, name) for name in told}} for row in self.pairs]
         found = {"pairs": pairs, "suppressed": [{"name": name, "n": n} for name, n in self.suppressed]}
         test = {"test": self.test.as_dict(), "common": self.common} if len(self.groups) > 1 and not self.labels else {}
         return {**test, **found, "simultaneous": self.simultaneous, "minimum": self.minimum}

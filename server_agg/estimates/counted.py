@@ -184,19 +184,8 @@ class Counted(Result):
             several = len(self.tallies) > 1
             errors = self._share.unbiased_standard_error * self.scale.span if several else 0.0
             extras = {"unbiased": float(self.exact_value), "unbiased_standard_error": errors} if several else {}
-            return (
-                Row(
-                    self.labels[0],
-                    self.n,
-                    self.value,
-                    self.standard_error,
-                    self._bar,
-                    None,
-                    self.misfit,
-                    self.scale,
-                    extras,
-                ),
-            )
+            found = self.value, self.standard_error, self.interval
+            return (Row(self.labels[0], self.n, *found, None, self.misfit, self.scale, extras),)
         return tuple(
             Row(
                 label, self.n, float(share.exact_value), share.unbiased_standard_error, partial(self._bar_of, j), None,
@@ -247,9 +236,6 @@ class Counted(Result):
             )
         bar = share.interval(level, how, side, prior)
         return bar.with_ends((float(self._scaled(bar.low)), float(self._scaled(bar.high))), target=self.target)
-
-    def _bar(self, level: NumberLike, method: str | None) -> Interval:
-        return self.interval(level, method)
 
     def _bar_of(self, option: int, level: NumberLike, method: str | None) -> Interval:
         how = self.method_for(None) if method is None else method

@@ -35,7 +35,7 @@ from tests.inside.answer import LANGUAGES, Words
 from tests.inside.collect import Catalogue, fold, incoming
 from tests.inside.design import Source
 from tests.inside.publish import YesNo, fault
-from tests.inside.survey_page import released_results
+from tests.inside.survey_page import asked_question, released_results
 from tests.support.biased_draws import feeding
 from tests.support.devices import KEY, POLICY, client, question, survey
 from tests.support.engines import QUICK
@@ -339,13 +339,16 @@ def bulk_has_the_law(subject: Subject) -> None:
 @contextmanager
 def registered(made: Any) -> Iterator[None]:
     """While it lasts, what comes over the wire is read as this mechanism's class (a planted one too).  The store keeps
-    mechanisms by their text; it must not know one from before, nor keep this one."""
-    fold._design.cache_clear()
+    mechanisms by their text, the page what it tells of them; neither must know one from before, nor keep this one."""
+    kept = (fold._design, asked_question._told)
+    for cache in kept:
+        cache.cache_clear()
     try:
         with mock.patch.dict(designs.DESIGNS, {frozenset(made.to_wire()): type(made)}):
             yield
     finally:
-        fold._design.cache_clear()
+        for cache in kept:
+            cache.cache_clear()
 
 
 def asked_with(made: Any, **changes: Any) -> Survey:
