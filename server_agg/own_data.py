@@ -157,32 +157,34 @@ def analyse(
     used = {role: name for role, name in roles.items() if name is not None}
     if column in used.values() or len(set(used.values())) != len(used):
         raise ParameterError("columns", [column, *used.values()], "a column of its own for each role but `by`")
-    read = _read(data, [column, *names, *used.values()], Coding.of(yes, no), missing, encoding)
-    if read.n < 2:
-        raise TooFewAnswers(read.n, f"the column {column!r} ({read.dropped} rows without an answer)")
-    groups = [tuple(_group(cell) for cell in row.cells[1 : 1 + len(names)]) for row in read.rows]
+    wanted = list(dict.fromkeys([column, *names, *used.values()]))
+    rows, dropped = _read(data, wanted, Coding.of(yes, no), missing, encoding)
+    n = sum(row.n for row in rows)
+    if n < 2:
+        raise TooFewAnswers(n, f"the column {column!r} ({dropped} rows without an answer)")
+    groups = [tuple(_group(cell) for cell in row.cells[1 : 1 + len(names)]) for row in rows]
     how: dict[str, Any] = {"bounds": bounds, "unit": unit, "target": target}
-    done = (design, column, tuple(names), read.dropped, level, method)
+    done = (design, column, tuple(names), dropped, level, method)
     if used or replicates is not None or isinstance(population, Mapping):
         if minimum is not None:
             raise ParameterError("minimum", minimum, "none for a complex sample, whose groups are never merged")
-        times = [row.n for row in read.rows]
-        places = {role: read.columns.index(name) for role, name in used.items()}
+        times = [row.n for row in rows]
+        places = {role: wanted.index(name) for role, name in used.items()}
         given: dict[str, Any] = {
-            role: np.repeat(_cells(role, used[role], [row.cells[place] for row in read.rows]), times)
+            role: np.repeat(_cells(role, used[role], [row.cells[place] for row in rows]), times)
             for role, place in places.items()
         }
         labels = np.repeat(np.array([" / ".join(group) for group in groups]), times) if names else None
-        answers = np.repeat([row.bit for row in read.rows], times).astype(int)
+        answers = np.repeat([row.bit for row in rows], times).astype(int)
         how |= {"population": population, "replicates": replicates, "by": labels}
         return Analysis(estimate_sample(answers, design, **given, **how), None, *done)
     cells: dict[tuple[str, ...], list[int]] = {}
-    for row, group in zip(read.rows, groups, strict=True):
+    for row, group in zip(rows, groups, strict=True):
         counted = cells.setdefault(group, [0, 0])
         counted[0] += row.n
         counted[1] += row.n * row.bit
-    tallies = {" / ".join(key): Tally(design, n, ones) for key, (n, ones) in sorted(cells.items())}
-    every = Tally(design, read.n, sum(tally.ones for tally in tallies.values()))
+    tallies = {" / ".join(key): Tally(design, many, ones) for key, (many, ones) in sorted(cells.items())}
+    every = Tally(design, n, sum(tally.ones for tally in tallies.values()))
     whole = estimate(every, population=population, **how)
     if not names:
         return Analysis(whole, None, *done)
@@ -198,26 +200,16 @@ class _Row(NamedTuple):
     n: int
 
 
-class _Read(NamedTuple):
-    """Different rows with an answer, how often each is there, and how many have no answer."""
-
-    columns: list[str]
-    rows: list[_Row]
-    n: int
-    dropped: int
-
-
-def _read(data: Any, columns: Sequence[str], coding: Coding, missing: str, encoding: str) -> _Read:
-    wanted = list(dict.fromkeys(columns))
-    found = count_rows(data, wanted, encoding)
+def _read(data: Any, columns: Sequence[str], coding: Coding, missing: str, encoding: str) -> tuple[list[_Row], int]:
+    """Different rows with an answer and how often each is there, and how many have no answer."""
+    found = count_rows(data, columns, encoding)
     bits = coding.bits(dict.fromkeys(cells[0] for cells in found.counts), found.where)
     kept = [_Row(cells, bit, n) for cells, n in found.counts.items() if (bit := bits[cells[0]]) is not None]
     dropped = found.rows - sum(row.n for row in kept)
     if dropped and missing == "refuse":
         value = next(value for value, bit in bits.items() if bit is None)
         raise UnclearAnswer(found.where(value), value, "an answer in every row; missing='drop' leaves such rows out")
-    kept.sort(key=lambda row: tuple(map(str, row.cells)))
-    return _Read(wanted, kept, sum(row.n for row in kept), dropped)
+    return sorted(kept, key=lambda row: tuple(map(str, row.cells))), dropped
 
 
 def _group(cell: Any) -> str:
@@ -236,17 +228,11 @@ def _cells(role: str, name: str, cells: Sequence[Any]) -> Any:
             raise ParameterError(role, "missing", allowed)
     if role != "weights":
         return np.array([plain_text(cell) for cell in cells])
-    try:
-        return np.array([float(cell) for cell in cells])
-    except (TypeError, ValueError):
-        wrong = next(cell for cell in cells if not _is_number(cell))
-        hint = " (a decimal comma?)" if isinstance(wrong, str) and "," in wrong else ""
-        raise ParameterError(f"weights, column {name!r},", wrong, f"numbers{hint}") from None
-
-
-def _is_number(cell: Any) -> bool:
-    try:
-        float(cell)
-    except (TypeError, ValueError):
-        return False
-    return True
+    weights = []
+    for cell in cells:
+        try:
+            weights.append(float(cell))
+        except (TypeError, ValueError):
+            hint = " (a decimal comma?)" if isinstance(cell, str) and "," in cell else ""
+            raise ParameterError(f"weights, column {name!r},", cell, f"numbers{hint}") from None
+    return np.array(weights)

@@ -132,11 +132,13 @@ def asked_in(options: Namespace) -> dict[str, QuestionScale]:
     return {question.id: QuestionScale.of(question, survey) for survey in surveys for question in survey.questions}
 
 
-def batch_of(options: Namespace, **how: Any) -> BatchResult:
-    """The reports of the sources, counted; with `--column` those that stand in a column of another tool's table."""
+def batch_of(options: Namespace, given: Sequence[str] | None = None, **how: Any) -> BatchResult:
+    """The reports of the sources (of those `given`), counted; with `--column` those that stand in a column of another
+    tool's table."""
     from server_agg import tally_reports
 
-    surveys, words = split_sources(options.source)
+    surveys, others = split_sources(options.source)
+    words = others if given is None else given
     sources = [f"sqlite:///{quote(s)}" if s.endswith(DATABASE_FILES) and "://" not in s else s for s in words]
     packed = all(s.endswith(".rrbits") for s in sources)
     if not options.trust or (not surveys and not packed):
@@ -155,7 +157,7 @@ def tallies_of(options: Namespace) -> Tallies:
     """The tallies of the sources, added up."""
     from server_agg import Tallies
 
-    surveys, words = split_sources(options.source)
+    _, words = split_sources(options.source)
     found = Tallies()
     for path in [Path(word) for word in words if word.endswith(".json")]:
         try:
@@ -167,6 +169,4 @@ def tallies_of(options: Namespace) -> Tallies:
             allowed = f"what `rrcollect tally` writes ({error})"
             raise ParameterError(str(path), "not a file of tallies", allowed) from None
     rest = [word for word in words if not word.endswith(".json")]
-    if rest:
-        found += batch_of(Namespace(**{**vars(options), "source": [*map(str, surveys), *rest]})).tallies
-    return found
+    return found + batch_of(options, rest).tallies if rest else found
