@@ -116,7 +116,7 @@ def _declared(pairs: Sequence[str], offered: Mapping[str, Sequence[str]]) -> dic
     listed = [f"{name}={value}" for name, values in offered.items() for value in values]
     for pair in pairs:
         if pair not in listed:
-            allowed = f"NAME=VALUE, one of {', '.join(listed)}" if listed else "none: this survey has no groups"
+            allowed = f"{', '.join(listed)} (NAME=VALUE)" if listed else "none: this survey has no groups"
             raise ParameterError("--segment", pair, allowed)
     return dict(pair.split("=", 1) for pair in pairs)
 

@@ -107,7 +107,9 @@ def selected(tallies: Tallies, options: Namespace) -> Tallies:
         if wanted is not None:
             tallies = tallies.where(**{name: wanted})
     if not tallies:
-        raise EmptySelection("nothing was counted: no accepted report in the source")
+        raise EmptySelection(
+            "nothing was counted: the source has no accepted report; `rrcollect tally` says what was refused"
+        )
     return tallies
 
 

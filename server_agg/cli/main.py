@@ -33,18 +33,17 @@ NUMBERS = {"int": "a whole number", "float": "a number"}
 
 
 class Command(NamedTuple):
-    """Where a command lives, what it does, examples that work when pasted, and what one should know before."""
+    """What a command does, examples that work when pasted, and what one should know before."""
 
-    module: str
     about: str
     examples: tuple[str, ...]
     more: str = ""
 
 
+ELSEWHERE = {"keygen": "publish", "verify": "publish", "withdraw": "publish", "invite": "publish", "completion": "main"}
 SURVEY = "survey.signed.json --trust publisher.pem.pub"
 COMMANDS = {
     "design": Command(
-        "design",
         "choose the most accurate design for a privacy promise, and see the alternatives",
         (
             "rrcollect design --epsilon 1 --delta 0.05 --prevalence 0.02",
@@ -58,7 +57,6 @@ COMMANDS = {
         "that procedure.  --plot without --epsilon draws where the optimum switches ([HLM17], Figure 1).",
     ),
     "plan": Command(
-        "plan",
         "how many respondents, which margin, which power, and the price of privacy",
         (
             "rrcollect plan --epsilon 1 --margin 0.03",
@@ -69,9 +67,8 @@ COMMANDS = {
         "Two of a design, --margin and --n give the third; --margin alone gives the price of privacy over ε.\n"
         "--rehearse runs the survey again and again with a known truth: how the estimate varies, how often bars hold.",
     ),
-    "keygen": Command("publish", "create a signing key", ("rrcollect keygen --out publisher.pem",)),
+    "keygen": Command("create a signing key", ("rrcollect keygen --out publisher.pem",)),
     "publish": Command(
-        "publish",
         "check and sign a survey, and hand it to a collector",
         (
             "rrcollect publish --template > survey.toml",
@@ -83,19 +80,16 @@ COMMANDS = {
         "signed already is only uploaded: give --trust instead of --key.",
     ),
     "verify": Command(
-        "publish",
         "show what a device would say to a signed survey",
         (f"rrcollect verify {SURVEY}",),
     ),
     "withdraw": Command(
-        "publish",
         "end a survey early, with a signed notice that devices obey",
         ("rrcollect withdraw survey.signed.json --key publisher.pem --out withdrawal.json",),
         "Publish the file wherever the survey was.  A device that reads it answers nothing of the survey any more and\n"
         "drops what it has not sent.  This cannot be undone; publish a new version instead.",
     ),
     "invite": Command(
-        "publish",
         "create invites: a list for the owner, and hashes of their tickets for a collector",
         ("rrcollect invite invited.signed.json --trust publisher.pem.pub --count 9 --out list.csv --hashes hashes",),
         "Each invite gives a one-time ticket for every question and round.  A report carries the ticket and not the\n"
@@ -103,12 +97,10 @@ COMMANDS = {
         "from one invite.",
     ),
     "answer": Command(
-        "answer",
         "answer a survey at this terminal; what you type is not shown",
         (f"rrcollect answer {SURVEY} --ledger my-answers.sqlite3",),
     ),
     "randomise": Command(
-        "randomise",
         "randomise true answers that you already hold: a column of a file to reports or packed bits",
         (
             "rrcollect randomise --sample truths.csv",
@@ -128,14 +120,12 @@ COMMANDS = {
         "of answers use .rrbits: eight answers to a byte.",
     ),
     "serve": Command(
-        "serve",
         "run a collector with its pages",
         (f"rrcollect serve {SURVEY} --store reports.sqlite3 --token-file token --make-token",),
         "Every setting can also be given in the environment, under the name shown with it, or in a file that the\n"
         "variable with _FILE at its end names.",
     ),
     "store": Command(
-        "store",
         "work on a collector's database: ingest, export, backup, release, close, check",
         (
             "rrcollect store ingest --store reports.sqlite3 < gateway.jsonl",
@@ -147,13 +137,11 @@ COMMANDS = {
         ),
     ),
     "tally": Command(
-        "tally",
         "count reports in files or a database, each once",
         (f"rrcollect tally {SURVEY} gateway.jsonl gateway.rrbits --out tallies.json",),
         "Reports that another survey tool carried are in a column of its export: --column NAME counts them.",
     ),
     "estimate": Command(
-        "estimate",
         "a share with its error bar, from counts, tallies, reports, a database or your own data",
         (
             "rrcollect estimate --counts 400 --n 1000 --epsilon 1",
@@ -168,14 +156,12 @@ COMMANDS = {
         "words.  Rows without an answer are left out and counted.",
     ),
     "demo": Command(
-        "demo",
         "the whole flow on this machine with simulated respondents, and a page about it",
         ("rrcollect demo --respondents 1000 --seconds 2 --out demo",),
         "Without options: 10,000 respondents, under a minute, the page in ./rrcollect-demo.  With --web: a collector\n"
         "on a free local port with its pages, and respondents who trickle in until Ctrl-C.",
     ),
     "completion": Command(
-        "main",
         "print a script that completes rrcollect's words in a shell",
         ("rrcollect completion bash > rrcollect.bash",),
         "bash: source the file, or put it into ~/.local/share/bash-completion/completions/rrcollect.\n"
@@ -231,8 +217,13 @@ def parser(only: str | None = None) -> argparse.ArgumentParser:
         sub.epilog = f"{'examples' if len(command.examples) > 1 else 'example'}:\n  {examples}"
         if only in (None, name):
             add(sub, JSON)
-            getattr(importlib.import_module(f"server_agg.cli.{command.module}"), f"add_{name}")(sub)
+            _of(name, f"add_{name}")(sub)
     return top
+
+
+def _of(name: str, what: str) -> Any:
+    """Something in the module of a command, which is imported now."""
+    return getattr(importlib.import_module(f"server_agg.cli.{ELSEWHERE.get(name, name)}"), what)
 
 
 def _parsed(words: list[str]) -> argparse.Namespace:
@@ -274,11 +265,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Greek letters gets question marks, no traceback
     options = _parsed(sys.argv[1:] if arguments is None else list(arguments))
-    command = COMMANDS[options.command]
-    run = getattr(importlib.import_module(f"server_agg.cli.{command.module}"), options.command)
     try:
         check_outputs(options)
-        found: Output | None = run(options)
+        found: Output | None = _of(options.command, options.command)(options)
         if found is None:
             return 0
         found.print(options)

@@ -137,7 +137,9 @@ def _upload(options: Namespace, envelope: bytes, keys: Sequence[PublicKey]) -> l
         reply = connection.getresponse()
         body, status = reply.read(65536), reply.status
     except (OSError, HTTPException) as error:
-        why = f"could not be reached ({type(error).__name__}); the survey was not uploaded"
+        why = (
+            f"could not be reached ({type(error).__name__}); the survey was not uploaded: check the address, try again"
+        )
         raise CannotUpload(f"{options.to} {why}") from None
     finally:
         connection.close()
@@ -146,7 +148,11 @@ def _upload(options: Namespace, envelope: bytes, keys: Sequence[PublicKey]) -> l
     except ValueError:
         said = None
     if status not in (200, 201) or not isinstance(said, dict):
-        told = said.get("message", said.get("error")) if isinstance(said, dict) else "no collector answers there"
+        told = (
+            said.get("message", said.get("error"))
+            if isinstance(said, dict)
+            else "no collector answers there; check the address"
+        )
         raise CannotUpload(f"{options.to} refused the survey: HTTP {status}, {told}")
     return [str(page) for page in said.get("pages", [])]
 

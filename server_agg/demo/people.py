@@ -250,7 +250,9 @@ def by_full_clients(
                     running.add(pool.submit(_people_answer, desk, people[start : start + CHUNK]))
             done += sum(each.result() for each in running)
     except BrokenExecutor:
-        raise RRCollectError("a process with simulated devices ended; is there enough memory?") from None
+        raise RRCollectError(
+            "a process with simulated devices ended, perhaps for want of memory; try fewer --respondents"
+        ) from None
     tell(done)
     return done
 
