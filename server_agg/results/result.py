@@ -308,7 +308,7 @@ def bars_words(bars: Sequence[Interval[Any]], together: str) -> str:
         return bars[0].describe() if bars else ""
     if len({(bar.method, bar.level, bar.target, bar.guaranteed) for bar in bars}) != 1:
         said = [f"{_kind(bar)} {'guaranteed' if bar.guaranteed else 'approximate'}" for bar in bars]
-        rough = "coverage approximate" if together and not all(bar.guaranteed for bar in bars) else ""
+        rough = "coverage approximate" if together and len({bar.guaranteed for bar in bars}) > 1 else ""
         return ", ".join(filter(None, ["bars: " + ", ".join(dict.fromkeys(said)), together, rough]))
     promise = "coverage guaranteed" if bars[0].guaranteed else "coverage approximate"
     return ", ".join(filter(None, [f"{_kind(bars[0])} bars for the {bars[0].target}", together, promise]))
