@@ -23,7 +23,7 @@ import re
 import time
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import NamedTuple
 
 from rrcollect.design.mechanism import Mechanism
@@ -170,8 +170,9 @@ class Admission:
         reason = fault(report, None if entry is None else entry.survey)
         if entry is None or reason is not None:
             raise Refusal.of(reason or "unknown_survey")
-        opens, closes = _times(entry.survey, report.round)
-        closes += self.grace.total_seconds()
+        begins, ends = round_times(entry.survey, report.round)
+        opens = begins.timestamp() if begins else -math.inf
+        closes = ends.timestamp() + self.grace.total_seconds()
         if now < opens:
             raise Refusal(425, "not_open", "the survey, or this round of it, opens later: send it again then")
         if now >= closes:
@@ -186,9 +187,7 @@ class Admission:
         return incoming(report.row)
 
 
-def _times(survey: Survey, number: int) -> tuple[float, float]:
-    """When a round opens and closes."""
-    if survey.rounds:
-        times = survey.rounds[number]
-        return times.opens.timestamp(), times.closes.timestamp()
-    return survey.opens.timestamp() if survey.opens else -math.inf, survey.expires.timestamp()
+def round_times(survey: Survey, number: int) -> tuple[datetime | None, datetime]:
+    """When a round opens (None: it was always open) and closes (rule 2)."""
+    times = survey.rounds[number] if survey.rounds else None
+    return (survey.opens, survey.expires) if times is None else (times.opens, times.closes)

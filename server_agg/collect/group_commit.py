@@ -134,14 +134,15 @@ class GroupCommit:
     def _next(self) -> list[Waiting] | None:
         """The next batch; an empty one when it is time to fold, None when closed and all is written."""
         with self._changed:
-            while not self._pending and not self._closed:
-                if self._fold_at is not None and time.monotonic() >= self._fold_at:
+            while self._pending or not self._closed:
+                left = None if self._fold_at is None else self._fold_at - time.monotonic()
+                if left is not None and left <= 0:
                     return []
-                self._changed.wait(None if self._fold_at is None else max(0.0, self._fold_at - time.monotonic()))
-            if not self._pending:
+                if self._pending:
+                    break
+                self._changed.wait(left)
+            else:
                 return None
-            if self._fold_at is not None and time.monotonic() >= self._fold_at:
-                return []
             batch: list[Waiting] = []
             size = 0
             while self._pending and (not batch or size + len(self._pending[0][0]) <= self.batch_limit):

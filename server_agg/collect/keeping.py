@@ -155,13 +155,8 @@ def back_up(epochs: Epochs, file: str | os.PathLike[str], *, with_key: bool = Fa
         os.close(os.open(partial, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
         named = database.copy(partial, name, sealed=with_key)
         if keys is not None:
-            _copy_key(epochs.keys.folder / f"{name}.{key}.key", keys / f"{named}.{key}.key")
+            keys.mkdir(mode=0o700, exist_ok=True)
+            with new_file(keys / f"{named}.{key}.key") as beside:  # the key that the copy names, as the store wants it
+                os.close(os.open(beside, os.O_CREAT | os.O_WRONLY, 0o600))
+                beside.write_bytes((epochs.keys.folder / f"{name}.{key}.key").read_bytes())
     return Backup(wanted, waiting, keys)
-
-
-def _copy_key(key: Path, wanted: Path) -> None:
-    """The key that the copy names, in a folder as the store wants it."""
-    wanted.parent.mkdir(mode=0o700, exist_ok=True)
-    with new_file(wanted) as partial:
-        os.close(os.open(partial, os.O_CREAT | os.O_WRONLY, 0o600))
-        partial.write_bytes(key.read_bytes())

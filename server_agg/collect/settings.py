@@ -178,8 +178,6 @@ def defaults() -> dict[str, str]:
 def _typed(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    if isinstance(value, list):
-        return " ".join(value)
     return "" if value is None else f"{value:g}" if isinstance(value, float) else str(value)
 
 

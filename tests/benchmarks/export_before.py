@@ -44,7 +44,7 @@ NEW = """
 from rrcollect.publish.report import ReportRow
 from server_agg import open_store
 from server_agg.collect.store.reports import incoming
-from server_agg.collect.store.shelf import PublishedSurvey
+from server_agg.collect.catalogue import PublishedSurvey
 store = open_store(folder + "/reports.sqlite3", keep_rows=True)
 export = store.export
 store.shelf.publish(PublishedSurvey("ab" * 32, b"", ("aa",), "Bench", "bench", 1, 2))

@@ -1,7 +1,7 @@
 """The inside of server_agg.collect, as the tests see it."""
 
 from server_agg.collect.admission import Admission
-from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.catalogue import Catalogue, PublishedSurvey
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.housekeeping import close_due
 from server_agg.collect.http import pages
@@ -18,6 +18,5 @@ from server_agg.collect.store.fold import folded_from
 from server_agg.collect.store.keys import EpochKey, KeyFolder
 from server_agg.collect.store.release_rule import next_release
 from server_agg.collect.store.reports import Cell, IncomingReport, Spending, incoming, packed
-from server_agg.collect.store.shelf import PublishedSurvey
 from server_agg.collect.store.sqlite import SqliteDatabase
 from server_agg.collect.store.taking import ReportOutcome

@@ -145,7 +145,7 @@ class Collector:
             Route("/results", self.results),
             Route("/", self.board_page),
             Route("/r/{digest}", self.results_page),
-            Route("/r/{digest}/embed", self.embedded_page),
+            Route("/r/{digest}/embed", self.results_page),
             Route("/owner", self.owner_page),
             Route("/s/{digest}", self.survey_page),
             Route("/assets/{name:path}", self.asset),
@@ -237,17 +237,13 @@ class Collector:
         return _page(pages.board_page())
 
     async def results_page(self, request: Request) -> Response:
-        """GET /r/{digest}: what was released of one survey."""
-        return _page(pages.board_page(await self._public_digest(request)))
-
-    async def embedded_page(self, request: Request) -> Response:
-        """GET /r/{digest}/embed: the same without buttons, for a frame in another page."""
-        return _page(pages.board_page(await self._public_digest(request), embedded=True), framed=True)
-
-    async def _public_digest(self, request: Request) -> str:
+        """GET /r/{digest}: what was released of one survey; GET /r/{digest}/embed: the same without buttons, for a
+        frame in another page."""
         if not self.settings.public_results:
             raise Refusal(404, "not_public", "results are not public here")
-        return (await self.surveys.listed(request.path_params["digest"])).published.digest
+        listed = await self.surveys.listed(request.path_params["digest"])
+        embedded = request.scope["path"].endswith("/embed")
+        return _page(pages.board_page(listed.published.digest, embedded=embedded), framed=embedded)
 
     async def owner_page(self, request: Request) -> Response:
         """GET /owner: the frame; what it shows needs the token."""

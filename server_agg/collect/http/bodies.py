@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import time
 from collections.abc import Generator, Mapping
 from typing import Any
 
@@ -68,27 +69,20 @@ async def body_of(scope: Scope, receive: Receive, *, limit: int, seconds: float,
     length = header(scope, b"content-length")
     if length is not None and (not length.isdigit() or int(length) > limit):
         raise _too_large(limit)
-    message = await _within(receive, seconds)
-    if not message.get("more_body", False):  # the common case: one piece
-        body: bytes = message.get("body", b"")
-        if len(body) > limit:
-            raise _too_large(limit)
-        return body
     pieces, size, held = [], 0, 0
-    loop = asyncio.get_running_loop()
-    end = loop.time() + seconds
+    end = time.monotonic() + seconds
     try:
         while True:
+            message = await _within(receive, end - time.monotonic())
             pieces.append(message.get("body", b""))
             size += len(pieces[-1])
             if size > limit:
                 raise _too_large(limit)
+            if not message.get("more_body", False):
+                return b"".join(pieces)
             counted = max(size - LARGEST_REPORT, 0)
             budget.take(counted - held)
             held = counted
-            if not message.get("more_body", False):
-                return b"".join(pieces)
-            message = await _within(receive, end - loop.time())
     finally:
         budget.held -= held
 

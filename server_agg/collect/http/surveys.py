@@ -38,12 +38,12 @@ from rrcollect.publish.canonical import read
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, Withdrawal
 from rrcollect.publish.survey import Survey
 from rrcollect.publish.tickets import new_invite, ticket_hashes
-from server_agg.collect.admission import MOST_BRACKETS
+from server_agg.collect.admission import MOST_BRACKETS, round_times
 from server_agg.collect.catalogue import Catalogue, CatalogueEntry
 from server_agg.collect.http.bodies import NOT_CACHED, BodyBudget, body_of, header, reply
 from server_agg.collect.logs import said
 from server_agg.collect.settings import CollectorSettings, OwnerToken
-from server_agg.collect.store.release import SAME, preview_release
+from server_agg.collect.store.release import SAME, last_facts, preview_release
 from server_agg.collect.store.store import Store
 from server_agg.errors import Refusal
 
@@ -128,14 +128,14 @@ class SurveyRoutes:
         answers: Counter[str] = Counter()
         for key, tally in self.store.tallies().items():
             answers[key.survey] += tally.n
-        states, found = states_of(self.catalogue, self.settings.grace), []
+        states, last, found = states_of(self.catalogue, self.settings.grace), last_facts(self.store.database), []
         for entry in self.catalogue.all():
             survey, digest = entry.survey, entry.published.digest
-            last = self.store.last_release(survey)
             known = {"digest": digest, "name": survey.name, "version": survey.version, "pilot": survey.pilot}
             known |= {"title": survey.say(survey.title), "publisher": survey.publisher, "minimum": survey.minimum}
             known |= {"invite_only": survey.invite_only, "pages": survey.pages(prefix), "answers": answers[digest]}
-            released = None if last is None else {"number": last.facts.number, "at": last.facts.when}
+            facts = last.get(digest)
+            released = None if facts is None else {"number": facts.number, "at": facts.when}
             found.append({**known, "released": released, **states[digest]})
         return found
 
@@ -273,14 +273,12 @@ def state_of(survey: Survey, *, withdrawn: bool, closed: bool, grace: timedelta,
 
 
 def _rounds(survey: Survey, now: datetime) -> list[dict[str, Any]]:
-    """The rounds as signed; one without times of its own is open as long as the survey."""
+    """The rounds as signed."""
     found = []
     for number in range(max(question.rounds for question in survey.questions)):
-        times = survey.rounds[number] if survey.rounds else None
-        opens, closes = (survey.opens, survey.expires) if times is None else (times.opens, times.closes)
-        state = "open" if now < closes else "ended"
-        if opens is not None and now < opens:
-            state = "not yet open"
+        opens, closes = round_times(survey, number)
+        early = opens is not None and now < opens
+        state = "not yet open" if early else "open" if now < closes else "ended"
         said = {"opens": None if opens is None else _iso(opens), "closes": _iso(closes)}
         found.append({"round": number, "state": state, **said})
     return found

@@ -33,7 +33,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 from rrcollect.publish.report import ReportRow
 from server_agg.collect.store.reports import Cell, IncomingReport
@@ -79,21 +79,11 @@ READ_COUNTS = f"SELECT {CELL}, n, published FROM counts"  # noqa: S608
 Marked = tuple[bytes, "bytes | None", IncomingReport]  # a report with the marks of its id and of its ticket
 
 
-class Closable(Protocol):
-    """A connection, or a database."""
-
-    def close(self) -> None:
-        """Give it up."""
-
-
-Opened = TypeVar("Opened", bound=Closable)
-
-
 @contextmanager
-def closed_on_failure(opened: Opened) -> Iterator[Opened]:
-    """Something that stays open after the block, unless the block fails."""
+def closed_on_failure(opened: Any) -> Iterator[None]:
+    """A connection or a database stays open after the block, unless the block fails."""
     try:
-        yield opened
+        yield
     except BaseException:
         opened.close()
         raise
@@ -111,7 +101,8 @@ class Database(ABC):
         self._lock = threading.Lock()
         self._writer: Any = None
         with self._lock, self._translated():
-            with closed_on_failure(self._open()) as connection:
+            connection = self._open()
+            with closed_on_failure(connection):
                 self._prepare(connection)
             self._writer = connection
 
@@ -183,10 +174,15 @@ class Database(ABC):
 
     def close(self) -> None:
         """Give up the connection."""
-        with self._lock, suppress(*self.faults):
-            if self._writer is not None:
-                self._writer.close()
-            self._writer = None
+        with self._lock:
+            self._abandon()
+
+    def _abandon(self) -> None:
+        """Forget a transaction and its connection; the next one is opened anew."""
+        connection, self._writer = self._writer, None
+        with suppress(*self.faults):
+            if connection is not None:
+                connection.close()
 
     def run(self, cursor: Any, statement: str, values: Sequence[object] = ()) -> Any:
         """Execute a statement written with question marks."""

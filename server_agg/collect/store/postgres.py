@@ -20,7 +20,7 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from operator import itemgetter
 from pathlib import Path
 from typing import Any
@@ -92,7 +92,8 @@ class PostgresDatabase(Database):
         super().__init__()
 
     def _open(self) -> psycopg.Connection[Any]:
-        with closed_on_failure(self._connected()) as connection:
+        connection = self._connected()
+        with closed_on_failure(connection):
             connection.execute("SET synchronous_commit = on")
             connection.execute(f"SET lock_timeout = '{LOCK_WAIT}'")
             connection.execute(f"SET idle_in_transaction_session_timeout = '{MOST_IDLE}'")
@@ -109,7 +110,8 @@ class PostgresDatabase(Database):
         """A session in which both ends notice that the other is gone; what the address says of that comes first."""
         wanted = {**ALIVE, "tcp_user_timeout": 40_000, **conninfo_to_dict(self.address)}
         wanted |= {"connect_timeout": self._connect_seconds, "application_name": "rrcollect"}
-        with closed_on_failure(psycopg.connect(make_conninfo("", **wanted), autocommit=autocommit)) as connection:
+        connection = psycopg.connect(make_conninfo("", **wanted), autocommit=autocommit)
+        with closed_on_failure(connection):
             connection.execute("; ".join(f"SET tcp_{name} = {value}" for name, value in ALIVE.items()))
             connection.commit()
         return connection
@@ -149,9 +151,7 @@ class PostgresDatabase(Database):
                 connection.rollback()
                 raise
             except BaseException:
-                with suppress(psycopg.Error):
-                    connection.close()
-                self._writer = None
+                self._abandon()
                 raise
 
     @contextmanager

@@ -42,12 +42,8 @@ ADD_RELEASED = (
     f"ON CONFLICT ({CELL}) DO UPDATE SET n = released.n + excluded.n"
 )
 READ_UNPUBLISHED = f"SELECT {CELL}, n - published FROM counts WHERE survey = ? AND n > published"  # noqa: S608
-MARK_PUBLISHED = (
-    "UPDATE counts SET published = published + ? WHERE survey = ? AND question = ? AND round = ? AND design = ? AND "
-    "segments = ? AND answer = ?"
-)
+MARK_PUBLISHED = f"UPDATE counts SET published = published + ? WHERE {CELL.replace(', ', ' = ? AND ')} = ?"  # noqa: S608
 ADD_RELEASE = "INSERT INTO releases (survey, number, moment, headline, crowds) VALUES (?, ?, ?, ?, ?)"
-LAST_RELEASE = "SELECT number, moment, headline, crowds FROM releases WHERE survey = ? ORDER BY number DESC LIMIT 1"
 LAST_RELEASES = (
     "SELECT survey, number, moment, headline, crowds FROM releases AS each WHERE number = (SELECT MAX(number) FROM "
     "releases WHERE survey = each.survey)"
@@ -105,8 +101,8 @@ def make_release(
     folds.fold_unless_busy()
     database, digest = folds.database, survey.digest
     with database.writing(alone=True) as cursor:
-        found = database.run(cursor, LAST_RELEASE, (digest,)).fetchone()
-        before = None if found is None else _facts(*found)
+        found = database.run(cursor, f"{LAST_RELEASES} AND survey = ?", (digest,)).fetchone()
+        before = None if found is None else _facts(*found[1:])
         rows = database.run(cursor, READ_UNPUBLISHED, (digest,)).fetchall()
         unpublished = Counter({Cell(*cell): n for *cell, n in rows})
         gathered = folds.epochs.gathered(cursor)

@@ -52,10 +52,8 @@ class IncomingReport(NamedTuple):
     @property
     def spending(self) -> Spending | None:
         """What its ticket is spent on."""
-        row = self.row
-        return (
-            None if self.ticket is None else Spending(row.survey or "", self.ticket, row.question or "", row.round or 0)
-        )
+        row, spent = self.row, self.ticket
+        return None if spent is None else Spending(row.survey or "", spent, row.question or "", row.round or 0)
 
 
 def incoming(row: ReportRow) -> IncomingReport:

@@ -66,8 +66,8 @@ class SqliteDatabase(Database):
         super().__init__()
 
     def _open(self) -> sqlite3.Connection:
-        opened = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
-        with closed_on_failure(opened) as connection:
+        connection = sqlite3.connect(self.path, timeout=PATIENCE, isolation_level=None, check_same_thread=False)
+        with closed_on_failure(connection):
             (mode,) = connection.execute("PRAGMA journal_mode = WAL").fetchone()
             connection.execute("PRAGMA synchronous = FULL")
             (flush,) = connection.execute("PRAGMA synchronous").fetchone()
@@ -109,15 +109,10 @@ class SqliteDatabase(Database):
                 raise
 
     def _abandon(self) -> None:
-        """Forget a transaction; after a failure of the disk the connection goes too, and is opened anew."""
-        connection, self._writer = self._writer, None
-        if connection is None:
-            return
         with suppress(sqlite3.Error):
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-        with suppress(sqlite3.Error):
-            connection.close()
+            if self._writer is not None and self._writer.in_transaction:
+                self._writer.execute("ROLLBACK")
+        super()._abandon()
 
     @contextmanager
     def reading(self, *, snapshot: bool = False) -> Iterator[Any]:

@@ -29,7 +29,7 @@ from typing import IO
 
 from rrcollect.errors import ParameterError
 from rrcollect.publish.survey import Survey
-from server_agg.collect.catalogue import Catalogue
+from server_agg.collect.catalogue import Catalogue, Shelf
 from server_agg.collect.keeping import Backup, back_up, export, ingest
 from server_agg.collect.settings import GRACE, LONGEST_DAYS, CollectorSettings, variable
 from server_agg.collect.store.database import BETWEEN, Database, closed_on_failure
@@ -38,7 +38,6 @@ from server_agg.collect.store.fold import Folds
 from server_agg.collect.store.keys import KeyFolder
 from server_agg.collect.store.release import SAME, LastRelease, ReleaseOutcome, last_release, make_release
 from server_agg.collect.store.reports import IncomingReport
-from server_agg.collect.store.shelf import Shelf
 from server_agg.collect.store.taking import ReportOutcome, take
 from server_agg.count.tallies import Tallies
 from server_agg.errors import StoreContended, StoreUnavailable
