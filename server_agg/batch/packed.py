@@ -22,20 +22,21 @@ Rules
 
 from __future__ import annotations
 
-import base64
 import hashlib
 import os
 import secrets
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
+from pydantic import Field
 
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError, RRCollectError, shown
-from rrcollect.publish.canonical import canonical, read_canonical
-from rrcollect.publish.envelope import LARGEST_ENVELOPE, verify
+from rrcollect.publish.canonical import canonical
+from rrcollect.publish.document import SignedDocument
+from rrcollect.publish.envelope import LARGEST_ENVELOPE, Base64, Envelope, verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.report import ReportRow, fault
 from rrcollect.publish.survey import Publication, Survey
@@ -48,12 +49,24 @@ from server_agg.files import new_file
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-FORMAT = "rrcollect-packed-1"
 ONE_BIT = "a packed file holds answers of one bit (yes/no, numbers); sets go into rows (.jsonl, .csv, .parquet)"
 ALIGNED = 64
-LARGEST_HEADER = 2 * LARGEST_ENVELOPE
 PIECE = 1 << 20
-_FIELDS = {"answers", "bitorder", "envelope", "format", "id", "question", "round", "segments", "sha256"}
+
+
+class PackedHeader(SignedDocument):
+    """What a packed file says of itself in its first line."""
+
+    largest: ClassVar = 2 * LARGEST_ENVELOPE
+    answers: int = Field(ge=0)
+    bitorder: Literal["little", "big"]
+    envelope: Base64
+    format: Literal["rrcollect-packed-1"] = "rrcollect-packed-1"
+    id: Annotated[str, Field(pattern=r"^[0-9a-f]{32}$")]
+    question: str
+    round: int = Field(ge=0)
+    segments: dict[str, str]
+    sha256: Annotated[str, Field(pattern=r"^[0-9a-f]{64}$")]
 
 
 @dataclass(frozen=True)
@@ -79,10 +92,9 @@ class PackedAnswers:
     def survey_digest(self) -> str:
         """The digest of what the envelope holds; equal to a survey's own if it is that survey."""
         try:
-            payload = base64.b64decode(read_canonical(self.envelope, LARGEST_ENVELOPE)["payload"], validate=True)
-        except (RRCollectError, ValueError, KeyError, TypeError) as error:
+            return hashlib.sha256(Envelope.read(self.envelope).payload).hexdigest()
+        except RRCollectError as error:
             raise _unreadable(self.path, f"its envelope is not one ({error})") from None
-        return hashlib.sha256(payload).hexdigest()
 
     @property
     def ones(self) -> int:
@@ -132,23 +144,22 @@ def write_packed(
         raise ParameterError("packed", "a last byte with unused bits set", "zeros beyond the last answer")
     if not str(path).endswith(".rrbits"):
         raise ParameterError("path", os.fspath(path), "a name ending in .rrbits")
-    header: dict[str, Any] = {
-        "answers": n,
-        "bitorder": bitorder,
-        "envelope": base64.b64encode(envelope).decode(),
-        "format": FORMAT,
-        "id": secrets.token_hex(16),
-        "question": question,
-        "round": round,
-        "segments": dict(segments or {}),
-        "sha256": hashlib.sha256(bits.data).hexdigest(),
-    }
-    line = canonical(header)
+    header = PackedHeader(
+        answers=n,
+        bitorder=bitorder,
+        envelope=envelope,
+        id=secrets.token_hex(16),
+        question=question,
+        round=round,
+        segments=dict(segments or {}),
+        sha256=hashlib.sha256(bits.data).hexdigest(),
+    )
+    line = header.payload()
     line += b" " * (-(len(line) + 1) % ALIGNED) + b"\n"
     with new_file(path) as partial, partial.open("wb") as file:
         file.write(line)
         file.write(bits.data)
-    return str(header["id"])
+    return header.id
 
 
 def _unreadable(path: str, why: str) -> UnreadableReports:
@@ -170,52 +181,29 @@ def read_packed(path: str | os.PathLike[str], *, check: bool = True) -> PackedAn
     name = os.fspath(path)
     try:
         with open(name, "rb") as file:
-            line = file.readline(LARGEST_HEADER)
+            line = file.readline(PackedHeader.largest)
             size = os.fstat(file.fileno()).st_size
     except OSError as error:
         raise _unreadable(name, f"cannot be read ({error.strerror})") from None
     if not line.endswith(b"\n") or len(line) % ALIGNED:
         raise _unreadable(name, "it has no whole header line; it is cut off or not a packed file")
     try:
-        header = read_canonical(line.rstrip(b" \n"), LARGEST_HEADER)
+        header = PackedHeader.from_payload(line.rstrip(b" \n"))
     except RRCollectError as error:
         raise _unreadable(name, f"its header is not readable: {error}") from None
-    _check_header(name, header)
-    n = header["answers"]
+    n = header.answers
     if size - len(line) != -(-n // 8):
         raise _unreadable(name, f"{size - len(line)} bytes of bits; {-(-n // 8)} are announced: cut off or damaged")
     bits: NDArray[np.uint8] = np.memmap(name, np.uint8, "r", len(line)) if n else np.zeros(0, np.uint8)
-    if n % 8 and int(bits[-1]) & _unused(n, header["bitorder"]):
+    if n % 8 and int(bits[-1]) & _unused(n, header.bitorder):
         raise _unreadable(name, "bits are set beyond the last answer")
     if check:
         digest = hashlib.sha256()
         for start in range(0, bits.size, PIECE):
             digest.update(bits[start : start + PIECE].data)
-        if digest.hexdigest() != header["sha256"]:
-            raise _unreadable(name, "the bits do not fit their digest: damaged")
-    header["envelope"] = base64.b64decode(header["envelope"])
-    del header["format"]
-    return PackedAnswers(path=name, bits=bits, **header)
-
-
-def _check_header(name: str, header: object) -> None:
-    if not isinstance(header, dict) or header.get("format") != FORMAT or set(header) != _FIELDS:
-        raise _unreadable(name, f"its header must have the fields {sorted(_FIELDS)} and the format {FORMAT!r}")
-    for key, kind in (("answers", int), ("round", int), ("segments", dict), ("question", str), ("envelope", str)):
-        if type(header[key]) is not kind:
-            raise _unreadable(name, f"{key} must be a {kind.__name__}")
-    for key, length in (("id", 32), ("sha256", 64)):
-        value = header[key]
-        if not isinstance(value, str) or len(value) != length or set(value) - set("0123456789abcdef"):
-            raise _unreadable(name, f"{key} must be {length} hexadecimal digits")
-    if header["answers"] < 0 or header["round"] < 0 or header["bitorder"] not in ("little", "big"):
-        raise _unreadable(name, "answers and round must not be negative, bitorder 'little' or 'big'")
-    if not all(isinstance(value, str) for value in header["segments"].values()):
-        raise _unreadable(name, "segments must map names to values, both strings")
-    try:
-        base64.b64decode(header["envelope"], validate=True)
-    except ValueError:
-        raise _unreadable(name, "envelope must be base64") from None
+        if digest.hexdigest() != header.sha256:
+            raise _unreadable(name, "the bits do not fit their digest: the file is damaged; copy or pack it again")
+    return PackedAnswers(path=name, bits=bits, **header.model_dump(exclude={"format"}))
 
 
 # ---- in a batch -----------------------------------------------------------------------------------------------------
@@ -234,9 +222,7 @@ def tally_packed(
     """The tallies of packed files."""
     keys = list(trusted)
     if not surveys and not keys:
-        raise ParameterError(
-            "surveys", list(surveys), "surveys, or trusted keys to verify the files' own envelopes with"
-        )
+        raise ParameterError("surveys", [], "surveys, or trusted keys to verify the files' own envelopes with")
     seen: dict[str, list[PackedAnswers]] = {}
     for path in paths:
         packed = read_packed(path)

@@ -89,20 +89,15 @@ def _named(name: str) -> tuple[list[str], bool]:
     if is_url(name):
         found, folder = urls_of(name)
         return ([path for path in found if kind_of(path)] if folder else found), folder
-    if Path(name).is_dir():
-        return _below(name), True
-    return ([name] if Path(name).is_file() else _matching(name)), False
+    found = [name] if Path(name).exists() else glob.glob(name, recursive=True)
+    paths = [path for one in found for path in (_below(one) if Path(one).is_dir() else [one])]
+    return paths, Path(name).is_dir()
 
 
 def _below(folder: str) -> list[str]:
     inside = (path for path in Path(folder).rglob("*") if path.is_file())
     shown = (path for path in inside if not any(p[0] in "._" for p in path.relative_to(folder).parts))
     return [str(path) for path in shown if kind_of(str(path))]
-
-
-def _matching(pattern: str) -> list[str]:
-    found = glob.glob(pattern, recursive=True)
-    return [p for name in found for p in (_below(name) if Path(name).is_dir() else [name])]
 
 
 def csv_header(path: str) -> tuple[str, ...]:

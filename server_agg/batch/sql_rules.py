@@ -75,10 +75,10 @@ class Query:
         }
 
     def _wrong_answer(self) -> str:
-        statistics = self.tables.statistics
-        if len(statistics) == 1:
-            return WRONG[statistics[0]]
-        return " OR ".join(f"(questions.statistic = '{name}' AND ({WRONG[name]}))" for name in statistics)
+        names = sorted({question.design.statistic for _, question in self.tables.questions})
+        if len(names) == 1:
+            return WRONG[names[0]]
+        return " OR ".join(f"(questions.statistic = '{name}' AND ({WRONG[name]}))" for name in names)
 
     def judged(self, rows: str, *, ids: bool = True, columns: str = "") -> str:
         """Every row of `rows` with its fault (0: none) and its code."""

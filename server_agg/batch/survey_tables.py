@@ -83,11 +83,6 @@ class SurveyTables:
         return any(survey.invite_only for survey in self.surveys.values())
 
     @property
-    def statistics(self) -> list[str]:
-        """What is counted of answers."""
-        return sorted({question.design.statistic for _, question in self.questions})
-
-    @property
     def width(self) -> int:
         """How many characters the widest answer has."""
         return max((question.design.width for _, question in self.questions), default=1)
@@ -109,18 +104,15 @@ class SurveyTables:
 
     def code(self, content: str) -> int:
         """The code of `survey|question|round|segments`."""
-        digest, question_id, round_, text = content.split("|", 3)
-        return (self._numbers[digest, question_id] * MOST_ROUNDS + int(round_)) * self.places + self._places[
-            digest, text
-        ]
+        digest, question, round_, text = content.split("|", 3)
+        numbers, places = self._numbered
+        return (numbers[digest, question] * MOST_ROUNDS + int(round_)) * self.places + places[digest, text]
 
     @cached_property
-    def _numbers(self) -> dict[tuple[str, str], int]:
-        return {(digest, question.id): i for i, (digest, question) in enumerate(self.questions, start=1)}
-
-    @cached_property
-    def _places(self) -> dict[tuple[str, str], int]:
-        return {pair: i for i, pair in enumerate(self.texts, start=1)}
+    def _numbered(self) -> tuple[dict[tuple[str, str], int], dict[tuple[str, str], int]]:
+        """The numbers of questions and of texts."""
+        asked = ((digest, question.id) for digest, question in self.questions)
+        return {name: i for i, name in enumerate(asked, start=1)}, {pair: i for i, pair in enumerate(self.texts, 1)}
 
     def tallies(self, counted: Mapping[int, CountedAnswers]) -> Tallies:
         """The tallies of accepted reports by their codes."""

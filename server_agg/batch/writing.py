@@ -61,21 +61,19 @@ def write_whole(path: Path, reports: Iterable[Report]) -> int:
     if kind == "parquet":
         return _parquet(path, reports)
     with _text(path) as file:
-        return _jsonl(file, reports) if kind == "jsonl" else write_csv(file, COLUMNS, (r.row for r in reports))
+        if kind == "csv":
+            return write_csv(file, COLUMNS, (report.row for report in reports))
+        written = 0
+        for report in reports:
+            file.write(report.to_bytes().decode() + "\n")
+            written += 1
+        return written
 
 
 def _text(path: Path) -> IO[str]:
     if path.suffix == ".gz":
         return gzip.open(path, "wt", encoding="utf-8", newline="")
     return path.open("w", encoding="utf-8", newline="")
-
-
-def _jsonl(file: IO[str], reports: Iterable[Report]) -> int:
-    written = 0
-    for report in reports:
-        file.write(report.to_bytes().decode() + "\n")
-        written += 1
-    return written
 
 
 def _parquet(path: Path, reports: Iterable[Report]) -> int:
