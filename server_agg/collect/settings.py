@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, SecretStr, ValidationError, field_validator
 
 from rrcollect.errors import ParameterError
 from server_agg.errors import Refusal
@@ -44,7 +44,19 @@ Count = Annotated[int, Field(ge=1)]
 Seconds = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 Port = Annotated[int, Field(ge=1, le=65535)]
 
+LONGEST_DAYS = 36_525  # a hundred years
+LONGEST = timedelta(days=LONGEST_DAYS)
 SHORTEST_STEP = timedelta(hours=1)  # between two releases by the clock: coarse, so that it tells nobody's moment
+
+
+def _in_hours(given: Any) -> Any:
+    try:
+        return given if isinstance(given, timedelta) else timedelta(hours=float(given))
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError("a number of hours") from None
+
+
+Step = Annotated[timedelta, Field(ge=SHORTEST_STEP), BeforeValidator(_in_hours)]
 
 
 def variable(name: str) -> str:
@@ -56,7 +68,6 @@ def variable(name: str) -> str:
     return PREFIX + name.upper()
 
 
-LONGEST_DAYS = 36_525  # a hundred years
 OWN_ADDRESSES = (
     "assets", "livez", "metrics", "openapi.json", "owner", "r", "readyz", "reports", "results", "s", "surveys"
 )  # fmt: skip
@@ -86,9 +97,11 @@ class CollectorSettings(BaseModel):
     metrics_host: str = Field("127.0.0.1", description="the address of that port")
     minimum: Annotated[int, Field(ge=2)] = Field(30, description="the least minimum of a survey that is taken here")
     public_results: bool = Field(False, description="show the last release without the token")
-    release_every: timedelta | None = Field(None, description="hours between releases by themselves, 1 or more")
+    release_every: Step | None = Field(None, description="hours between releases by themselves, 1 or more")
     results_age: Seconds = Field(1.0, description="seconds for which counts are remembered between two readers")
-    grace: timedelta = Field(GRACE, description="how long after its expiry reports are taken (P7D: seven days)")
+    grace: Annotated[timedelta, Field(ge=timedelta(0), le=LONGEST)] = Field(
+        GRACE, description="how long after its expiry reports are taken (P7D: seven days)"
+    )
     retention_days: Annotated[int, Field(ge=0, le=LONGEST_DAYS)] | None = Field(
         None, description="days after expiry and grace, when a survey is closed by itself"
     )
@@ -113,28 +126,6 @@ class CollectorSettings(BaseModel):
         except ValidationError as error:
             raise _parameter_error(error) from None
         self._fit_together()
-
-    @field_validator("grace")
-    @classmethod
-    def _within_a_century(cls, given: timedelta) -> timedelta:
-        if not timedelta(0) <= given <= timedelta(days=LONGEST_DAYS):
-            raise ValueError(f"0 to {LONGEST_DAYS} days")
-        return given
-
-    @field_validator("release_every", mode="before")
-    @classmethod
-    def _in_hours(cls, given: Any) -> Any:
-        try:
-            return given if given is None or isinstance(given, timedelta) else timedelta(hours=float(given))
-        except (TypeError, ValueError, OverflowError):
-            raise ValueError("a number of hours") from None
-
-    @field_validator("release_every")
-    @classmethod
-    def _is_coarse(cls, given: timedelta | None) -> timedelta | None:
-        if given is not None and given < SHORTEST_STEP:
-            raise ValueError(f"a step of {SHORTEST_STEP} or more, or none")
-        return given
 
     @field_validator("prefix")
     @classmethod
