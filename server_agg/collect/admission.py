@@ -23,14 +23,13 @@ import re
 import time
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import NamedTuple
 
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import MalformedReport
 from rrcollect.publish.report import LARGEST_REPORT, Report, ReportRow, fault
-from rrcollect.publish.survey import Survey
-from server_agg.collect.catalogue import CatalogueEntry
+from server_agg.collect.catalogue import CatalogueEntry, round_times
 from server_agg.collect.store.reports import IncomingReport, incoming
 from server_agg.errors import Refusal
 
@@ -185,9 +184,3 @@ class Admission:
             frame = Frame(report.row, report.design, opens, closes, entry.survey.invite_only)
             self.frames[match[2], match[4]] = frame
         return incoming(report.row)
-
-
-def round_times(survey: Survey, number: int) -> tuple[datetime | None, datetime]:
-    """When a round opens (None: it was always open) and closes (rule 2)."""
-    times = survey.rounds[number] if survey.rounds else None
-    return (survey.opens, survey.expires) if times is None else (times.opens, times.closes)

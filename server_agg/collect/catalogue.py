@@ -22,6 +22,7 @@ import threading
 import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from rrcollect.errors import ParameterError, SurveyRefused
@@ -231,6 +232,12 @@ class Catalogue:
             if survey.digest not in self._listed:
                 self._keep(CatalogueEntry(survey, published))
         return self._listed[survey.digest], new
+
+
+def round_times(survey: Survey, number: int) -> tuple[datetime | None, datetime]:
+    """When a round opens (None: it was always open) and closes: as its survey does, if it has no times of its own."""
+    times = survey.rounds[number] if survey.rounds else None
+    return (survey.opens, survey.expires) if times is None else (times.opens, times.closes)
 
 
 def _keys(given: Iterable[str]) -> list[PublicKey]:

@@ -38,8 +38,8 @@ from rrcollect.publish.canonical import read
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, Withdrawal
 from rrcollect.publish.survey import Survey
 from rrcollect.publish.tickets import new_invite, ticket_hashes
-from server_agg.collect.admission import MOST_BRACKETS, round_times
-from server_agg.collect.catalogue import Catalogue, CatalogueEntry
+from server_agg.collect.admission import MOST_BRACKETS
+from server_agg.collect.catalogue import Catalogue, CatalogueEntry, round_times
 from server_agg.collect.http.bodies import NOT_CACHED, BodyBudget, body_of, header, reply
 from server_agg.collect.logs import said
 from server_agg.collect.settings import CollectorSettings, OwnerToken
