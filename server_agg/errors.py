@@ -71,6 +71,7 @@ class UnreadableReports(RRCollectError, ValueError):
         super().__init__(f"{place}: {why}{advice}")
         self.where = where
         self.line = line
+        self.skippable = skippable
 
 
 class SingleCluster(RRCollectError, ValueError):

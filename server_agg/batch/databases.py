@@ -80,7 +80,7 @@ def _copy_postgres(url: str, path: Path) -> None:
 def _copy_sqlite(name: str, path: Path) -> None:
     file = Path("/" + name) if not Path(name).is_file() and Path("/" + name).is_file() else Path(name)
     if not file.is_file():
-        raise DataUnavailable(f"there is no SQLite database {name!r}")
+        raise DataUnavailable(f"there is no SQLite database {name!r}: check the path after {SQLITE}")
     try:
         with (
             closing(sqlite3.connect(f"{file.resolve().as_uri()}?mode=ro", uri=True)) as connection,

@@ -65,7 +65,7 @@ def connected(options: Options) -> Iterator[duckdb.DuckDBPyConnection]:
             with connection:
                 yield connection
         except duckdb.OutOfMemoryException as error:  # also where it is too little to begin with
-            raise DataUnavailable(f"the batch needs more memory or disk: {_first_line(error)}") from None
+            raise _too_little(error) from None
 
 
 class Relation:
@@ -257,7 +257,7 @@ class DuckBatch:
                 rows: list[tuple[Any, ...]] = [] if found is None else found.fetchall()
                 return rows
         except duckdb.OutOfMemoryException as error:
-            raise DataUnavailable(f"the batch needs more memory or disk: {_first_line(error)}") from None
+            raise _too_little(error) from None
         except duckdb.Error as error:
             if to is not None and isinstance(error, duckdb.IOException) and Path(to).name in str(error):
                 raise _not_written(to, _first_line(error)) from None
@@ -278,6 +278,11 @@ class DuckBatch:
         if error is not None:
             return UnreadableReports("the source", None, _first_line(error), skippable=not self.options.lenient)
         return UnreadableReports("the source", None, "a row is cut off, broken, or has a value of the wrong type")
+
+
+def _too_little(error: Exception) -> DataUnavailable:
+    what = "raise memory_limit, or give a temp_directory with more space"
+    return DataUnavailable(f"the batch needs more memory or disk ({_first_line(error)}): {what}")
 
 
 def _not_written(path: str, why: str) -> DataUnavailable:

@@ -186,14 +186,16 @@ def read_packed(path: str | os.PathLike[str], *, check: bool = True) -> PackedAn
     except OSError as error:
         raise _unreadable(name, f"cannot be read ({error.strerror})") from None
     if not line.endswith(b"\n") or len(line) % ALIGNED:
-        raise _unreadable(name, "it has no whole header line; it is cut off or not a packed file")
+        raise _unreadable(
+            name, "it has no whole header line: it is cut off or not a packed file; copy or pack it again"
+        )
     try:
         header = PackedHeader.from_payload(line.rstrip(b" \n"))
     except RRCollectError as error:
         raise _unreadable(name, f"its header is not readable: {error}") from None
     n = header.answers
     if size - len(line) != -(-n // 8):
-        raise _unreadable(name, f"{size - len(line)} bytes of bits; {-(-n // 8)} are announced: cut off or damaged")
+        raise _unreadable(name, f"{size - len(line)} bytes of bits; {-(-n // 8)} are announced: copy or pack it again")
     bits: NDArray[np.uint8] = np.memmap(name, np.uint8, "r", len(line)) if n else np.zeros(0, np.uint8)
     if n % 8 and int(bits[-1]) & _unused(n, header.bitorder):
         raise _unreadable(name, "bits are set beyond the last answer")

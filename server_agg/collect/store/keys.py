@@ -114,7 +114,10 @@ class KeyFolder:
         except OSError as error:
             raise StoreUnavailable(f"the epoch key cannot be read: {error.strerror}") from None
         if len(secret) != KEY_BYTES or not any(secret):
-            raise EpochKeyMissing(f"the key that this database names is damaged, in {str(self.folder)!r}")
+            raise EpochKeyMissing(
+                f"the key that this database names is damaged, in {str(self.folder)!r}: restore the folder, or give up "
+                "what waits under the key (serve --discard-unreadable)"
+            )
         return EpochKey(secret)
 
     def keep_only(self, database: str, name: str) -> int:
@@ -140,7 +143,7 @@ class KeyFolder:
                 try:
                     fcntl.flock(handle, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
                 except BlockingIOError:
-                    raise KeysBusy("a fold or a copy of the database is under way") from None
+                    raise KeysBusy("a fold or a copy of the database is under way: try again in a moment") from None
             yield
         finally:
             os.close(handle)

@@ -102,7 +102,8 @@ class PostgresDatabase(Database):
             for setting, safe in NEEDED.items():
                 found = connection.execute(f"SHOW {setting}").fetchone()
                 if found is None or found[0] not in safe:
-                    raise UnfitDatabase(f"the PostgreSQL server runs with {setting}={found and found[0]}; needed: on")
+                    now = f"the PostgreSQL server runs with {setting}={found and found[0]}"
+                    raise UnfitDatabase(f"{now}: a power cut could take back what was acknowledged; switch it on")
             connection.commit()
         return connection
 
@@ -122,7 +123,9 @@ class PostgresDatabase(Database):
             connection.execute("SELECT pg_advisory_xact_lock(%s)", (SETUP_LOCK,))
             known = connection.execute("SELECT to_regclass('collector_schema'), to_regclass('reports')").fetchone()
             if known is None or (known[0] is None and known[1] is not None):
-                raise UnfitDatabase("the database has a table `reports` that is not a collector's")
+                raise UnfitDatabase(
+                    "the database has a table `reports` that is not a collector's: give the collector one of its own"
+                )
             if known[0] is None:
                 connection.execute("CREATE TABLE collector_schema AS SELECT 0 AS version")
             found = connection.execute("SELECT MAX(version) FROM collector_schema").fetchone()

@@ -84,7 +84,7 @@ class SqliteDatabase(Database):
         (number,) = connection.execute("PRAGMA user_version").fetchone()
         (tables,) = connection.execute("SELECT COUNT(*) FROM sqlite_master").fetchone()
         if tables and application != APPLICATION:
-            raise UnfitDatabase(f"{self.path} is a database of another program")
+            raise UnfitDatabase(f"{self.path} is a database of another program: name another file for the collector")
         now = upgrade(lambda step: connection.execute(step.format(**TYPES)), number, STEPS, self.path)
         if now != number:
             connection.execute(f"PRAGMA application_id = {APPLICATION}")
@@ -96,7 +96,9 @@ class SqliteDatabase(Database):
         with self._lock, self._translated():
             try:
                 if _identity(self.path) != self._file:  # deleted or replaced under us: what we write would be lost
-                    raise StoreUnavailable("the database file was moved or replaced while it was open")
+                    raise StoreUnavailable(
+                        "the database file was moved or replaced while it was open: restart the collector"
+                    )
                 if self._writer is None:
                     self._writer = self._open()
                 connection = self._writer
@@ -211,7 +213,9 @@ class SqliteDatabase(Database):
         if name.startswith(OUT_OF_SPACE):
             return StoreFull(f"the database, or its copy, cannot grow ({name}): free some space on its disk")
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
-            return UnfitDatabase(f"the file is damaged or is not a SQLite database ({name})")
+            return UnfitDatabase(
+                f"the file is damaged or is not a SQLite database ({name}): restore a backup, or name another"
+            )
         return StoreUnavailable(f"the database cannot be used ({name})")
 
 

@@ -19,7 +19,6 @@ from typing import Any
 from rrcollect.publish.report import ReportRow
 from server_agg.collect.store.database import COLUMNS, Database, Marked
 from server_agg.collect.store.epochs import GATHERED, Epoch, Epochs, marked_reports
-from server_agg.collect.store.keys import EpochKey
 from server_agg.collect.store.reports import SPENDING, IncomingReport, packed, unpacked
 
 
@@ -46,7 +45,11 @@ def take(epochs: Epochs, reports: Sequence[IncomingReport]) -> list[ReportOutcom
             marked = {at: one for at, one in marked.items() if one[2].row.survey not in closed}
         while marked:  # marks in one statement, contents in another, and the rest looked up in one go
             first = _firsts(marked)
-            put = _put(epochs.database, cursor, epoch.key, list(first.values()))
+            place, put = epochs.database.put(cursor, list(first.values()))
+            new = [report for mark, _, report in first.values() if mark in put]
+            if new:
+                content = place, epoch.key.sealed(packed(new), len(new))
+                epochs.database.run(cursor, "INSERT INTO intake (place, content) VALUES (?, ?)", content)
             for at, (mark, _, _) in first.items():
                 if mark in put:
                     outcomes[at] = ReportOutcome.NEW
@@ -55,16 +58,6 @@ def take(epochs: Epochs, reports: Sequence[IncomingReport]) -> list[ReportOutcom
                 outcomes[at] = outcome
                 del marked[at]  # of what is left, that which stood in its way is not there
     return outcomes
-
-
-def _put(database: Database, cursor: Any, key: EpochKey, marked: Sequence[Marked]) -> set[bytes]:
-    """Put into the intake what is new and may be spent; the marks of what was put."""
-    place, put = database.put(cursor, marked)
-    reports = [report for mark, _, report in marked if mark in put]
-    if reports:
-        content = key.sealed(packed(reports), len(reports))
-        database.run(cursor, "INSERT INTO intake (place, content) VALUES (?, ?)", (place, content))
-    return put
 
 
 def _explained(epochs: Epochs, cursor: Any, epoch: Epoch, rest: dict[int, Marked]) -> dict[int, ReportOutcome]:
