@@ -56,11 +56,9 @@ class CalibrationMargin:
 class CalibratedWeights:
     """Weights after calibration, and what is needed to calibrate again."""
 
-    kind: str
     before: Floats | WeightAdjustment
     margins: tuple[CalibrationMargin, ...]
     weights: Floats
-    iterations: int
 
     @property
     def base(self) -> Floats:
@@ -85,7 +83,7 @@ class CalibratedWeights:
     def again(self, factor: Floats) -> Floats:
         """The weights of a replicate, whose weights before are multiplied by `factor`."""
         base = self.before * factor if isinstance(self.before, np.ndarray) else self.before.again(factor)
-        return _raked(base, self.margins)[0]
+        return _raked(base, self.margins)
 
 
 def post_stratify(weights: Any, cells: Any, totals: Mapping[Any, float]) -> CalibratedWeights:
@@ -95,7 +93,7 @@ def post_stratify(weights: Any, cells: Any, totals: Mapping[Any, float]) -> Cali
     >>> made.weights.tolist()
     [15.0, 15.0, 10.0]
     """
-    return _calibrated("post-stratified", weights, {"cells": (cells, totals)})
+    return rake(weights, {"cells": (cells, totals)})
 
 
 def rake(weights: Any, margins: Mapping[str, tuple[Any, Mapping[Any, float]]]) -> CalibratedWeights:
@@ -107,12 +105,7 @@ def rake(weights: Any, margins: Mapping[str, tuple[Any, Mapping[Any, float]]]) -
     """
     if not margins:
         raise ParameterError("margins", {}, "one or more: {name: (column, {value: people})}")
-    return _calibrated("raked", weights, margins)
-
-
-def _calibrated(kind: str, weights: Any, margins: Mapping[str, tuple[Any, Mapping[Any, float]]]) -> CalibratedWeights:
-    first = next(iter(margins.values()))[0]
-    n = len(first)
+    n = len(next(iter(margins.values()))[0])
     before = weights if hasattr(weights, "again") else np.ones(n) if weights is None else checked_weights(weights, n)
     made = tuple(_margin(name, column, totals, n) for name, (column, totals) in margins.items())
     people = [float(margin.totals.sum()) for margin in made]
@@ -120,8 +113,7 @@ def _calibrated(kind: str, weights: Any, margins: Mapping[str, tuple[Any, Mappin
         told = ", ".join(f"{margin.name} {total:g}" for margin, total in zip(made, people, strict=True))
         raise NotCalibrated(f"the margins add up to different numbers of people ({told}); expected one and the same")
     base = before if isinstance(before, np.ndarray) else before.weights
-    found, steps = _raked(base, made)
-    return CalibratedWeights(kind, before, made, found, steps)
+    return CalibratedWeights(before, made, _raked(base, made))
 
 
 def _margin(name: str, column: Any, totals: Mapping[Any, float], n: int) -> CalibrationMargin:
@@ -135,14 +127,14 @@ def _margin(name: str, column: Any, totals: Mapping[Any, float], n: int) -> Cali
     return CalibrationMargin(name, cell, labels, given)
 
 
-def _raked(weights: Floats, margins: tuple[CalibrationMargin, ...]) -> tuple[Floats, int]:
-    for step in range(1, LONGEST + 1):
+def _raked(weights: Floats, margins: tuple[CalibrationMargin, ...]) -> Floats:
+    for _ in range(LONGEST):
         worst, name = 0.0, ""
         for margin in margins:
             weights, off = margin.scaled(weights)
             worst, name = max((worst, name), (off, margin.name))
         if worst < TOLERANCE or len(margins) == 1:
-            return weights, step
+            return weights
     raise NotCalibrated(
         f"after {LONGEST} rounds the totals of {name} are still off by {100 * worst:.3g} %; expected margins that the "
         "sample can meet (look for cells that are empty in combination), or fewer of them"
