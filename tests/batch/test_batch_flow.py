@@ -25,13 +25,13 @@ def answered(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, list[Repo
     for person in range(PEOPLE):
         folder = tmp_path / f"device-{person}"
         folder.mkdir()
-        with client(folder) as device:
-            accepted = device.accept(document)
-            region = {"region": "north" if person % 2 else "south"}
-            device.answer(accepted, "q1", person % 3 == 0, segments=region)
-            collector = SimulatedCollector([accepted.survey])
-            device.deliver(collector)
-            reports += collector.reports.values()
+        device = client(folder)
+        accepted = device.accept(document)
+        region = {"region": "north" if person % 2 else "south"}
+        device.answer(accepted, "q1", person % 3 == 0, segments=region)
+        collector = SimulatedCollector([accepted.survey])
+        device.deliver(collector)
+        reports += collector.reports.values()
     return document, reports
 
 
