@@ -193,3 +193,43 @@ def test_every_state_is_legible(collector, browser, width, scheme, language):
     open_in(plain, reply(body=tampered, content_type="application/json"), wait="[data-state]")
     open_in(plain, reply(status=404, body="{}"), state="Missing")
     open_in(plain[:-1], wait="h1")
+
+
+KEYS = KEY.public.raw.hex()
+MISCONFIGURED = [
+    ({"src": None}, "src is not set; expected the address of a survey"),
+    ({"publisher": None}, "publisher is not set; expected the public keys"),
+    ({"publisher": "03a1"}, 'publisher is "03a1"; expected the public keys that may sign the survey, each of 64'),
+    ({"publisher": "0" * 64}, f'publisher is "{"0" * 64}"; expected the public keys'),
+    ({"publisher-name": "Nobody"}, 'publisher-name is "Nobody"; expected the name of the publisher'),
+    ({"threshold": "two"}, 'threshold is "two"; expected a whole number from 1'),
+    ({"threshold": "2"}, 'threshold is "2"; expected a whole number from 1'),
+    ({"src": "/nothing"}, 'src is "/nothing"; expected the address of a survey'),
+    ({"src": "/openapi.json"}, 'src is "/openapi.json"; expected the address of a survey'),
+    ({}, None),
+]
+
+
+@pytest.mark.parametrize(("changes", "told"), MISCONFIGURED, ids=lambda one: str(one)[:30])
+def test_a_misconfigured_element_tells_the_console_which_attribute_and_what_was_expected(
+    collector, visit, changes, told
+):
+    digest = collector.page_of()
+    page = visit.page(f"{collector.url}/s/{digest}")
+    page.get_by_role("radio", name="Yes").wait_for()
+    page.evaluate(
+        """async (given) => {
+            const element = document.createElement("rr-survey");
+            for (const [name, value] of Object.entries(given)) if (value !== null) element.setAttribute(name, value);
+            document.querySelector("rr-survey").replaceWith(element);
+            while (!element.shadowRoot.querySelector("[aria-busy=false]")) await new Promise((done) => setTimeout(done));
+        }""",
+        {"src": f"/surveys/{digest}", "publisher": KEYS, **changes},
+    )
+    lines = [line for line in visit.complaints if line.startswith("<rr-survey> ")]
+    if told is None:
+        page.get_by_role("radio", name="Yes").wait_for()
+        assert lines == []
+    else:
+        (line,) = lines
+        assert line.startswith(f"<rr-survey> {told}")

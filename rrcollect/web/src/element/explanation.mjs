@@ -8,12 +8,13 @@
  * 3. After its end a survey asks nothing, and what was answered before is told as it is.  What still waits is sent: collectors
  *    take it for a while.  After a withdrawal nothing is sent.
  */
-import { coloured } from "./colours.mjs";
-import { make } from "./entries.mjs";
-import { simulation } from "./simulation.mjs";
 import { budgetLines } from "../answer/explain/budget.mjs";
 import { surveyLines } from "../answer/explain/explanation.mjs";
 import { RRCollectError } from "../errors.mjs";
+import { coloured } from "./colours.mjs";
+import { tellDeveloper } from "./developers.mjs";
+import { make } from "./entries.mjs";
+import { simulation } from "./simulation.mjs";
 
 export { coloured };
 
@@ -22,9 +23,9 @@ export { coloured };
  * @typedef {Awaited<ReturnType<typeof explanation>>} Explanation
  * @typedef {Error & {places?: readonly string[], over?: {client: import("../index.mjs").Client, survey: {digest: string}} | null}} Failure */
 
-/** @param {Survey} survey @param {Words} given @param {string} language of the survey's texts */
-export async function explanation(survey, given, language) {
-  const words = given, lines = surveyLines(survey, { words, language, page: true });
+/** @param {Survey} survey @param {Words} words @param {string} language of the survey's texts */
+export async function explanation(survey, words, language) {
+  const lines = surveyLines(survey, { words, language, page: true });
   const noticed = words.notice === null ? 0 : 1; // lines that say who supplied the words, which the head of the page shows
   const asks = lines.map((one) => one.question !== null), first = asks.indexOf(true), last = asks.lastIndexOf(true);
   return {
@@ -56,19 +57,20 @@ function technical(error) {
   return error instanceof RRCollectError || "places" in error ? error.name : String(error);
 }
 
-/** What an error means to a person; what was entered is in none. @param {Error} error @param {Words} given */
-export async function inWords(error, given) {
-  const words = given, [title, told] = STATES[error.name] ?? [error.name, ""], key = told || title;
+/** What an error means to a person; what was entered is in none. @param {Error} error @param {Words} words */
+export async function inWords(error, words) {
+  const [title, told] = STATES[error.name] ?? [error.name, ""], key = told || title;
   return Object.hasOwn(words.table, key) ? words.say(key) : `${words.say("failed")} ${words.say("technical", { detail: technical(error) })}`;
 }
 
-/** A page for what went wrong. @param {HTMLElement} host @param {Failure} error @param {Words} given @param {Node} again
+/** A page for what went wrong. @param {HTMLElement} host @param {Failure} error @param {Words} words @param {Node} again
  * @param {{head: () => Node[], foot: () => Node[]} | null} view of a survey that is over */
-export async function failure(host, error, given, again, view) {
-  const { name, places = [], over } = error, known = name === "NoEd25519" && !isSecureContext ? "Insecure" : name, words = given;
+export async function failure(host, error, words, again, view) {
+  const { name, places = [], over } = error, known = name === "NoEd25519" && !isSecureContext ? "Insecure" : name;
   const [title, told] = STATES[known] ?? ["was_refused", "failed"], line = (/** @type {string} */ key) => make("p", {}, words.say(key));
   const list = [line("answered_at"), make("ul", {}, ...places.map((place) => make("li", { class: "foreign" }, place)))], last = line("nothing_asked");
   const below = view ? 1 : 0;
+  tellDeveloper(host, error);
   if (over) {
     last.textContent = ""; // it may have been answered before
     tellBefore(over.client, over.survey.digest, last, words);
