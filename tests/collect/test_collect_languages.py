@@ -157,7 +157,9 @@ def test_the_language_is_read_from_what_the_browser_accepts(header, wanted):
 
 ELEMENT = [
     SOURCES / "rr-survey.mjs",
-    *(path for path in sorted((SOURCES / "element").glob("*.mjs")) if path.name != "developers.mjs"),  # no page shows it
+    *(
+        path for path in sorted((SOURCES / "element").glob("*.mjs")) if path.name != "developers.mjs"
+    ),  # no page shows it
     ROOT / "examples/surveyjs.mjs",
 ]
 COMMENT = re.compile(r"/\*.*?\*/|^ *//.*?$| // .*?$", re.DOTALL | re.MULTILINE)
