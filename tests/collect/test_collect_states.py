@@ -222,7 +222,7 @@ def test_a_misconfigured_element_tells_the_console_which_attribute_and_what_was_
             const element = document.createElement("rr-survey");
             for (const [name, value] of Object.entries(given)) if (value !== null) element.setAttribute(name, value);
             document.querySelector("rr-survey").replaceWith(element);
-            while (!element.shadowRoot.querySelector("[aria-busy=false]")) await new Promise((done) => setTimeout(done));
+            while (!element.shadowRoot.querySelector("[aria-busy=false]")) await new Promise((go) => setTimeout(go));
         }""",
         {"src": f"/surveys/{digest}", "publisher": KEYS, **changes},
     )
