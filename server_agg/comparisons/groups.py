@@ -29,8 +29,8 @@ from server_agg.estimates.estimate import Estimate, estimate, named_options
 from server_agg.estimates.interval import TargetLike, aimed
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import root_level
-from server_agg.results.interval import Interval, exact_level
-from server_agg.results.result import Result, bars_words
+from server_agg.results.interval import Interval, bars_words, exact_level
+from server_agg.results.result import Result
 from server_agg.results.row import DIFFERENCES, SHARES, Row, Scale, Test
 
 SIMULTANEOUS = {"bonferroni": "Bonferroni", "sidak": "Šidák", "none": ""}

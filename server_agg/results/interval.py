@@ -15,10 +15,10 @@ Rules
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 from rrcollect.design.parameters import fraction
 from rrcollect.errors import ParameterError
@@ -238,6 +238,23 @@ def bar_words(bar: Interval, name: str = "interval") -> str:
     return (
         f"{float(100 * bar.level):.10g} % {bar.method} {name} {percent(bar.low, digits)}–{percent(bar.high, digits)} %"
     )
+
+
+def bars_words(bars: Sequence[Interval[Any]], together: str) -> str:
+    """What bars are that hold `together`; nothing where there are none."""
+    if len(bars) < 2:
+        return bars[0].describe() if bars else ""
+    if len({(bar.method, bar.level, bar.target, bar.guaranteed) for bar in bars}) != 1:
+        said = [f"{kind_words(bar)} {'guaranteed' if bar.guaranteed else 'approximate'}" for bar in bars]
+        rough = "coverage approximate" if together and len({bar.guaranteed for bar in bars}) > 1 else ""
+        return ", ".join(filter(None, ["bars: " + ", ".join(dict.fromkeys(said)), together, rough]))
+    promise = "coverage guaranteed" if bars[0].guaranteed else "coverage approximate"
+    return ", ".join(filter(None, [f"{kind_words(bars[0])} bars for the {bars[0].target}", together, promise]))
+
+
+def kind_words(bar: Interval[Any]) -> str:
+    """Level and method, e.g. "95 % exact"."""
+    return f"{percent_of(bar.level)} {bar.method}"
 
 
 def privacy_words(mechanism: Mechanism) -> str:

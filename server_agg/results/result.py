@@ -26,7 +26,7 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from rrcollect.lazy import extra
 from server_agg.results.drawing import Picture, Point, draw_points
-from server_agg.results.interval import Interval, misfit_note, percent_of
+from server_agg.results.interval import Interval, bars_words, kind_words, misfit_note, percent_of
 from server_agg.results.row import SHARES, Row, Scale, flat
 from server_agg.results.tables import Table, html_table, latex_table, latex_text, markdown_table, markdown_text
 from server_agg.results.tables import text_table as aligned
@@ -179,7 +179,7 @@ class Result(ABC):
         each = f", {self.together}," if self.together and several and row in self.rows else ""
         name = f"{row.name}: " if several else ""
         shown = f"{name}{row.shown(bar)} {row.scale.unit}".rstrip()
-        told = f"{shown} ({_kind(bar)} interval{each} {row.scale.bar(bar)})"
+        told = f"{shown} ({kind_words(bar)} interval{each} {row.scale.bar(bar)})"
         rough = [] if bar.guaranteed else ["coverage approximate"]
         about = [", ".join(filter(None, [told, self.context()])), f"target: the {bar.target}"]
         return "; ".join([*about, *rough, *self._warnings(level, method)])
@@ -207,7 +207,7 @@ class Result(ABC):
         rows, bars, columns = self.rows, self._bars(level, method), self.columns()
         units = {row.scale.unit for row in rows}
         counts = len({row.n for row in rows}) > 1
-        kinds = len({_kind(bar) for bar in bars if bar is not None}) > 1
+        kinds = len({kind_words(bar) for bar in bars if bar is not None}) > 1
         tested = any(row.p_value is not None for row in rows)
         unit = (" %" if units == {"%"} else f", {min(units)}") if len(units) == 1 and units != {""} else ""
         head = [self.first, *(["n"] if counts else []), f"estimate{unit}", "low", "high", *columns]
@@ -220,7 +220,7 @@ class Result(ABC):
                 line[-3] += f" {row.scale.unit}"
             line += [texts[place] for texts in columns.values()]
             line += [*(["" if row.p_value is None else f"{row.p_value:.3g}"] if tested else [])]
-            lines.append([*line, *([_kind(bar) if bar is not None else ""] if kinds else [])])
+            lines.append([*line, *([kind_words(bar) if bar is not None else ""] if kinds else [])])
         return (head, lines), frozenset(range(1, len(head) - kinds))
 
     def to_text(self, level: NumberLike | None = None, method: str | None = None) -> str:
@@ -300,19 +300,3 @@ class Result(ABC):
         shares = scale.is_share and scale.low == 0
         axis = {"axis": scale.axis or scale.unit, "shares": shares, "places": self.places(), "limits": limits}
         return Picture(draw_points(points, ax, title=self.caption(), **axis))  # type: ignore[arg-type]
-
-
-def bars_words(bars: Sequence[Interval[Any]], together: str) -> str:
-    """What bars are that hold `together`; nothing where there are none."""
-    if len(bars) < 2:
-        return bars[0].describe() if bars else ""
-    if len({(bar.method, bar.level, bar.target, bar.guaranteed) for bar in bars}) != 1:
-        said = [f"{_kind(bar)} {'guaranteed' if bar.guaranteed else 'approximate'}" for bar in bars]
-        rough = "coverage approximate" if together and len({bar.guaranteed for bar in bars}) > 1 else ""
-        return ", ".join(filter(None, ["bars: " + ", ".join(dict.fromkeys(said)), together, rough]))
-    promise = "coverage guaranteed" if bars[0].guaranteed else "coverage approximate"
-    return ", ".join(filter(None, [f"{_kind(bars[0])} bars for the {bars[0].target}", together, promise]))
-
-
-def _kind(bar: Interval[Any]) -> str:
-    return f"{percent_of(bar.level)} {bar.method}"
