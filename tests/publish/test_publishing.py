@@ -29,6 +29,7 @@ from rrcollect.errors import (
     NotOriented,
     OffGridDesign,
     Oversize,
+    UntrustedKey,
 )
 from tests.inside.publish import SURVEY_TYPE, pae, seal, verify
 from tests.support.devices import FAR, KEY, question, survey
@@ -139,6 +140,16 @@ def test_sealing_needs_distinct_keys():
         seal(b"{}", [])
     with pytest.raises(ParameterError, match="distinct"):
         seal(b"{}", [KEY, KEY])
+
+
+def test_a_second_signer_needs_the_signed_file_and_a_key_of_the_first_alone():
+    second, envelope = SigningKey.generate(), survey().publish([KEY]).envelope
+    opened = Survey.signed(envelope, [KEY.public])
+    assert (opened.survey, opened.envelope, opened.digest) == (survey(), envelope, survey().digest)
+    both = opened.sign(second).envelope
+    assert verify(both, [KEY.public, second.public]).signers == {KEY.public, second.public}
+    with pytest.raises(UntrustedKey):  # what nobody known has signed is not read
+        Survey.signed(envelope, [second.public])
 
 
 # ---- surveys --------------------------------------------------------------------------------------------------------
