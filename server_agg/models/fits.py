@@ -289,7 +289,7 @@ def table(fits: Mapping[str, Fit]) -> FitTable:
     x            2.603 (0.777)
     n                        4               4
     covariance        expected        expected
-    standard errors in brackets; bars: 95 % wald approximate, each for itself, coverage approximate
+    standard errors in brackets; bars: 95 % wald approximate, each for itself
     """
     if not fits:
         raise ParameterError("fits", {}, "one or more: {name: fit}")

@@ -1,5 +1,6 @@
 """Whatever a page names exists: tests, functions, files, commands, extras, errors."""
 
+import json
 import re
 
 import pytest
@@ -12,6 +13,8 @@ from tests.documents.workspace import ROOT
 from tests.support.devices import cases
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")])
+ENTRIES = json.loads((ROOT / "rrcollect/web/package.json").read_text(encoding="utf-8"))["exports"]
+"""What a page imports from the npm package: "./entries" is `rrcollect/entries`."""
 OWN = re.compile(r"(?:rrcollect|server_agg)(?:\.\w+)+(?:\(.*\))?")
 
 
@@ -22,7 +25,7 @@ def faults(page: str) -> list[str]:
         if re.fullmatch(r"test_\w+", span) and span not in written_tests():
             wrong.append(f"no test {span}")
         elif re.fullmatch(r"(?:tests|docs|benchmarks|examples|assurance|rrcollect|server_agg)/[\w./-]*", span):
-            wrong += [] if (ROOT / span).exists() else [f"no file {span}"]
+            wrong += [] if (ROOT / span).exists() or span.replace("rrcollect", ".", 1) in ENTRIES else [f"no file {span}"]
         elif OWN.fullmatch(span):
             wrong += [] if resolves(span.partition("(")[0]) else [f"no name {span}"]
         elif fault := command_fault(span):
