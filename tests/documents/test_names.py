@@ -25,7 +25,9 @@ def faults(page: str) -> list[str]:
         if re.fullmatch(r"test_\w+", span) and span not in written_tests():
             wrong.append(f"no test {span}")
         elif re.fullmatch(r"(?:tests|docs|benchmarks|examples|assurance|rrcollect|server_agg)/[\w./-]*", span):
-            wrong += [] if (ROOT / span).exists() or span.replace("rrcollect", ".", 1) in ENTRIES else [f"no file {span}"]
+            wrong += (
+                [] if (ROOT / span).exists() or span.replace("rrcollect", ".", 1) in ENTRIES else [f"no file {span}"]
+            )
         elif OWN.fullmatch(span):
             wrong += [] if resolves(span.partition("(")[0]) else [f"no name {span}"]
         elif fault := command_fault(span):
