@@ -54,7 +54,7 @@ class OutboxReport:
     state: str
     reason: str | None
     destination: str
-    times: tuple[int, ...]
+    times: tuple[float, ...]
     attempts: int
 
     def __repr__(self) -> str:
@@ -72,7 +72,7 @@ class Outbox(Protocol):
         """Record that a report is about to be sent; False if it does not wait any more and must not be sent."""
         ...
 
-    def reschedule(self, report_id: str, times: Sequence[int]) -> None:
+    def reschedule(self, report_id: str, times: Sequence[float]) -> None:
         """Replace the moments at which a report is to be sent."""
         ...
 
@@ -185,7 +185,7 @@ class _Delivery:
         elif self._under_way:
             self._listen(NAP if pause is None or pause <= 0 else min(pause, NAP))
         elif pause is not None:
-            self._timing.sleep(max(pause, 0.001))  # shorter times may be equal on the clock
+            self._timing.sleep(max(pause, 1e-6))  # shorter times may be equal on the clock
 
     def _attempt(self, report: OutboxReport) -> None:
         """One attempt, in a thread of its own.  Exactly one outcome is put on the queue, also after an error."""

@@ -8,7 +8,9 @@ Rules
 2. An attempt uses up every moment that has passed.  When none is left, a fresh schedule is drawn.
 3. Reports that are overdue (the program did not run, or was not asked) do not leave together: each gets a moment of its
    own within `CATCH_UP` seconds, or within the spread if that is shorter.
-4. Moments are whole seconds: a fraction of a second would be one more thing to recognise a device by.
+4. Moments are drawn and kept with their fraction, to the microsecond (`STEP`).  Rounded to seconds, every report would
+   leave at a tick of the device's clock, and a collector would recognise the device by the error of that clock.  From a
+   spread of whole seconds, the fraction of every arrival is uniform and independent of the clock.
 5. Clocks are set, and devices sleep.  A moment further away than any that is drawn was drawn by a clock that was wrong:
    its report is overdue.  Within one pass (`PassClock`) time does not go back, and whoever overslept is overdue too.
 """
@@ -28,6 +30,7 @@ SECONDS = 5.0  # the spread where a person looks on
 CATCH_UP = 5.0
 LEAST_GAP, MOST_GAP = 5.0, 86_400.0
 LONGEST_SPREAD = 30 * 86_400.0
+STEP = 6  # decimals of a moment, in seconds: exact in a double, and the same text in Python and JavaScript
 
 Share = Callable[[], float]
 
@@ -44,24 +47,24 @@ def check_spread(spread: object) -> float:
     return float(spread)
 
 
-def schedule(now: float, spread: float, share: Share = share) -> tuple[int, ...]:
+def schedule(now: float, spread: float, share: Share = share) -> tuple[float, ...]:
     """The moments of all attempts, in seconds since 1970.
 
     >>> schedule(1000.0, 60, share=lambda: 0.5)
-    (1030, 1075, 1165, 1345, 1705, 2425, 3865, 6745, 12505, 24025)
+    (1030.0, 1075.0, 1165.0, 1345.0, 1705.0, 2425.0, 3865.0, 6745.0, 12505.0, 24025.0)
     """
     moment = now + share() * spread
-    moments = [math.floor(moment)]
+    moments = [round(moment, STEP)]
     gap = spread
     for _ in range(ATTEMPTS - 1):
         gap = min(max(gap, LEAST_GAP), MOST_GAP)
         moment += gap * (0.5 + share() / 2)
-        moments.append(math.floor(moment))
+        moments.append(round(moment, STEP))
         gap *= 2
     return tuple(moments)
 
 
-def remaining(moments: Sequence[int], now: float, spread: float, share: Share = share) -> tuple[int, ...]:
+def remaining(moments: Sequence[float], now: float, spread: float, share: Share = share) -> tuple[float, ...]:
     """The moments after an attempt at `now`: those to come, or a fresh schedule if there are none.
 
     >>> remaining((1030, 1075, 1165), 1100.0, 60)
@@ -70,7 +73,7 @@ def remaining(moments: Sequence[int], now: float, spread: float, share: Share = 
     return tuple(moment for moment in moments if moment > now) or schedule(now, spread, share)
 
 
-def overdue(moments: Sequence[int], now: float) -> bool:
+def overdue(moments: Sequence[float], now: float) -> bool:
     """Whether a report is to be sent as soon as it may: its moment has come, or cannot have been meant.
 
     >>> overdue((1030, 1075), 1029.0), overdue((1030, 1075), 1030.0), overdue((10**9,), 1030.0)

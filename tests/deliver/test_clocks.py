@@ -1,5 +1,6 @@
 """Clocks that are set, and devices that sleep: nothing waits for ever, nothing is sent together or again and again."""
 
+import math
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -88,3 +89,71 @@ def test_a_moment_that_can_have_been_meant_is_waited_for(tmp_path):
     clock.now -= timedelta(seconds=1)
     done = device.deliver(Heard(clock))
     assert (done.delivered, done.waiting) == (0, len(MANY))
+
+
+# ---- the fraction of a second ---------------------------------------------------------------------------------------
+
+MANY_MORE = [question(id=f"q{i}", attribute=f"a{i}") for i in range(40)]
+DEVICES, ERRORS = 4, (0.0, 0.25, -0.5, 86_400.777_123)
+KINDS = ("first attempts", "second attempts", "overdue")
+
+
+def distance(fractions):
+    """How far the fractions are from uniform: the greatest difference of the distribution functions."""
+    ordered, n = sorted(fractions), len(fractions)
+    return max(max((i + 1) / n - x, x - i / n) for i, x in enumerate(ordered))
+
+
+def bound(n, tests):
+    """The `distance` of n uniform fractions that any of so many tests exceeds with a chance of at most 1e-9 (DKW)."""
+    return math.sqrt(math.log(2 * tests / 1e-9) / (2 * n))
+
+
+def arrivals(path, error):
+    """The moments, by the collector's clock, at which reports of devices come whose clocks are wrong by `error`."""
+    seen = {kind: [] for kind in KINDS}
+    rich = Policy(POLICY.publishers, lifetime_epsilon=200)
+    for number in range(DEVICES):
+        home = path / f"{error}-{number}"
+        home.mkdir()
+        clock = Clock(datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=error))
+        names = [q.attribute for q in MANY_MORE]
+        mine = client(home, attributes=names, policy=rich, clock=clock, sleep=clock.sleep, spread=60)
+        accepted = mine.accept(envelope(*MANY_MORE))
+        for q in MANY_MORE:
+            mine.answer(accepted, q.id, True)
+        came = {}
+
+        class Heard:
+            fails = True
+
+            def send(self, destination, body, clock=clock, came=came):
+                came.setdefault(body, []).append(clock().timestamp() - error)
+                if self.fails:
+                    raise TransportFailed("503")
+
+        heard = Heard()
+        mine.deliver(heard, within=125)  # the first moment within 60 s, the second within 60 s of it
+        seen["first attempts"] += [moments[0] for moments in came.values()]
+        seen["second attempts"] += [moments[1] for moments in came.values()]
+        clock.now = datetime(2026, 2, 1, tzinfo=UTC) + timedelta(seconds=error)
+        heard.fails = False
+        mine.deliver(heard)
+        seen["overdue"] += [moments[-1] for moments in came.values()]
+    return seen
+
+
+@pytest.mark.parametrize("error", ERRORS)
+def test_arrivals_are_uniform_in_the_fraction_of_a_second_whatever_the_error_of_the_clock(tmp_path, error):
+    """A collector measures the error of a device's clock by the fraction at which whole seconds arrive."""
+    for kind, moments in arrivals(tmp_path, error).items():
+        n = DEVICES * len(MANY_MORE)
+        assert len(moments) == n
+        assert distance([moment % 1 for moment in moments]) < bound(n, len(ERRORS) * len(KINDS)), kind
+
+
+def test_the_distance_finds_devices_that_send_at_whole_seconds(tmp_path, monkeypatch):
+    """The planted bug: moments without their fraction, as they once were."""
+    monkeypatch.setattr("rrcollect.deliver.schedule.STEP", None)
+    moments = arrivals(tmp_path, 0.25)["first attempts"]
+    assert distance([moment % 1 for moment in moments]) > 2 * bound(len(moments), len(ERRORS) * len(KINDS))

@@ -156,7 +156,7 @@ class Ledger:
             waits = "id = ? AND state = 'waiting'"
             return change.update("reports", "attempts = attempts + 1", (), waits, (report_id,)) == 1
 
-    def reschedule(self, report_id: str, times: Sequence[int]) -> None:
+    def reschedule(self, report_id: str, times: Sequence[float]) -> None:
         """Replace the moments at which a report is to be sent, in seconds since 1970."""
         with self.file.transaction() as change:
             change.update("reports", "times = ?", (json.dumps(list(times)),), "id = ?", (report_id,))

@@ -45,7 +45,7 @@ class LedgerRequest:
     publisher: str = ""
     aliases: tuple[str, ...] = ()
     fingerprints: frozenset[str] = frozenset()
-    times: tuple[int, ...] = ()
+    times: tuple[float, ...] = ()
     declared: bool = True
     kind: str = "yes_no"
     rounds: int = MOST_ROUNDS

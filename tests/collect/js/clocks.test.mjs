@@ -57,3 +57,44 @@ test("a program spreads its reports over hours, and a page, where a person looks
   assert.equal(made({ origin: "https://survey.example.org" }), 5);
   assert.equal(made({ origin: "https://survey.example.org", spread: 60 }), 60);
 });
+
+/** How far the fractions are from uniform: the greatest difference of the distribution functions. */
+function distance(fractions) {
+  const ordered = fractions.toSorted((a, b) => a - b), n = ordered.length;
+  return Math.max(...ordered.map((x, i) => Math.max((i + 1) / n - x, x - i / n)));
+}
+
+test("arrivals are uniform in the fraction of a second, whatever the error of the clock", async () => {
+  const errors = [0, 0.25, -0.5, 86_400.777], devices = 16, kinds = ["first", "second", "overdue"];
+  for (const error of errors) {
+    const seen = { first: [], second: [], overdue: [] };
+    await Promise.all(Array.from({ length: devices }, async () => {
+      const world = new World(), attributes = Array.from({ length: 10 }, (_, n) => `a${n}`), came = {};
+      const client = device({ attributes, spread: 60, clock: () => new Date(1000 * (world.now + error)), sleep: world.sleep });
+      const [question] = document().questions, questions = attributes.map((attribute, n) => ({ ...question, id: `q${n}`, attribute, text: { en: `Question ${n}?` } }));
+      const survey = await client.accept(signed(document({ questions, segments: {} })));
+      for (const { id } of questions) await client.answer(survey, id, true);
+      let fails = true;
+      const transport = { send: async (_, body) => {
+        (came[new TextDecoder().decode(body)] ??= []).push(world.now);
+        if (fails) throw new rr.RRCollectError("TransportFailed", "503");
+      } };
+      await client.deliver({ transport, within: 125 });
+      fails = false;
+      world.now = Math.ceil(world.now) + 30 * 86_400;
+      await client.deliver({ transport });
+      for (const moments of Object.values(came)) {
+        seen.first.push(moments[0]);
+        seen.second.push(moments[1]);
+        seen.overdue.push(moments.at(-1));
+      }
+    }));
+    const n = devices * 10, most = Math.sqrt(Math.log(2 * errors.length * kinds.length / 1e-9) / (2 * n)); // false alarm 1e-9 (DKW)
+    for (const kind of kinds) {
+      assert.equal(seen[kind].length, n);
+      const found = distance(seen[kind].map((moment) => moment % 1));
+      assert.ok(found < most, `${kind}, ${error}: ${found}`);
+    }
+  }
+  assert.ok(distance(Array.from({ length: 160 }, () => 0.25)) > 0.7); // whole seconds of one clock: as moments once were
+});

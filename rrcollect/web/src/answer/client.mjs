@@ -41,7 +41,7 @@ import { Policy } from "./policy.mjs";
 const systemSleep = (seconds, signal) => new Promise((resolve) => {
   if (signal?.aborted) return resolve();
   const end = () => (clearTimeout(timer), signal?.removeEventListener("abort", end), resolve());
-  const timer = setTimeout(end, seconds * 1000);
+  const timer = setTimeout(end, Math.ceil(seconds * 1000));
   signal?.addEventListener("abort", end);
 });
 

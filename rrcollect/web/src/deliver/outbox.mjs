@@ -82,7 +82,7 @@ class Delivery {
     signal?.throwIfAborted();
     if (this.troubles.length) throw this.troubles[0];
     const left = await waiting(), next = left.reduce((least, { times }) => Math.min(least, times[0] ?? start), Infinity);
-    return { ...this.result, waiting: left.length, nextMoment: left.length ? new Date(next * 1000) : null };
+    return { ...this.result, waiting: left.length, nextMoment: left.length ? new Date(Math.ceil(next * 1000)) : null };
   }
   /** The moment, drawn afresh, of a report that is overdue. */
   caughtUp() {
@@ -96,8 +96,7 @@ class Delivery {
     client.followed.add(id);
     try {
       while (moment !== null && !signal.aborted) {
-        const wait = moment - this.now();
-        if (wait > 0) await client.sleep(wait, signal);
+        for (let wait; (wait = moment - this.now()) > 0 && !signal.aborted;) await client.sleep(wait, signal); // timers may be early
         if (this.now() - moment > CATCH_UP) await client.sleep(this.caughtUp() - this.now(), signal); // the device was asleep
         me.early = false;
         moment = await this.inTurn(() => this.attempt(id, signal));

@@ -7,20 +7,23 @@ import { randomBytes, systemSource } from "../design/sampling.mjs";
 export const ATTEMPTS = 10, HOURS = 6 * 3600, SECONDS = 5, CATCH_UP = 5, LEAST_GAP = 5, MOST_GAP = 86_400;
 export const LONGEST_SPREAD = 30 * 86_400, LONGEST_WAIT = 1_000_000; // a timer counts no further than 2^31 milliseconds
 
-/** Uniform on [0, 1), in steps of 2^-32. */
+/** Uniform on [0, 1), in steps of 2^-53. */
 export function share() {
-  return new DataView(randomBytes(4, systemSource).buffer).getUint32(0) / 2 ** 32;
+  return Number(new DataView(randomBytes(8, systemSource).buffer).getBigUint64(0) >> 11n) / 2 ** 53;
 }
 
-/** The moments of all attempts, in whole seconds since 1970: the first within the spread, then after gaps that double, each
+/** To the microsecond: rounded to seconds, reports would leave at ticks of the device's clock, and its error would be known. */
+const toStep = (/** @type {number} */ moment) => Math.round(moment * 1e6) / 1e6;
+
+/** The moments of all attempts, in seconds since 1970, with their fraction: the first within the spread, then after gaps that double, each
  * cut to a random share between a half and the whole. @param {number} now @param {number} spread @returns {number[]} */
 export function schedule(now, spread) {
   let moment = now + share() * spread, gap = spread;
-  const moments = [Math.floor(moment)];
+  const moments = [toStep(moment)];
   while (moments.length < ATTEMPTS) {
     gap = Math.min(Math.max(gap, LEAST_GAP), MOST_GAP);
     moment += gap * (0.5 + share() / 2);
-    moments.push(Math.floor(moment));
+    moments.push(toStep(moment));
     gap *= 2;
   }
   return moments;
