@@ -109,3 +109,7 @@ def pytest_collection_finish():
     """What was read stays until the end: it is not looked through again and again for garbage."""
     gc.freeze()
     gc.enable()
+
+
+def pytest_unconfigure():
+    gc.unfreeze()
