@@ -34,6 +34,7 @@ from pydantic import (
 
 from rrcollect.errors import MalformedDocument, NotCanonical, NotOriented, SurveyRefused, UninformativeDesign, shown
 from rrcollect.publish.canonical import canonical, read_canonical
+from rrcollect.publish.logo import checked_logo
 from rrcollect.publish.texts import LANGUAGE, passage, words
 
 MOMENT = "%Y-%m-%dT%H:%M:%SZ"
@@ -211,7 +212,6 @@ Moment = Annotated[datetime, PlainValidator(_moment)]
 CARRIED = "carried"
 LOOPBACK = r"(?:localhost|127\.0\.0\.1|\[::1\])"
 ORIGIN = rf"(?:https://[a-z0-9](?:[a-z0-9.-]{{0,251}}[a-z0-9])?|http://{LOOPBACK})(?::[1-9][0-9]{{0,4}})?"
-LARGEST_LOGO = 64 * 1024  # characters
 
 
 def _matching(pattern: str, longest: int, fault: str) -> AfterValidator:
@@ -239,14 +239,7 @@ Address = Annotated[
         f"it must look like https://collect.example.org/reports (http only for this machine), or be {CARRIED!r}",
     ),
 ]
-Logo = Annotated[
-    str,
-    _matching(
-        r"data:image/(?:png|jpeg|svg\+xml);base64,(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?",
-        LARGEST_LOGO,
-        f"a logo is a data: address of a PNG, JPEG or SVG image of at most {LARGEST_LOGO} characters",
-    ),
-]
+Logo = Annotated[str, AfterValidator(checked_logo)]
 
 
 def in_language(texts: Mapping[str, str], wanted: str | None, default: str) -> str:

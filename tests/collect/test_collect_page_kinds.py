@@ -16,7 +16,7 @@ ROOT = "document.querySelector('rr-survey').shadowRoot"
 LANDS = [f"{letter}{place}land" for letter in "ABCDE" for place in range(5)]
 OFTEN = ["Every day", "Every week", "Less often", "Never"]
 EARLY = """const system = crypto.getRandomValues.bind(crypto);  // reports leave at the first moment that may be drawn
-crypto.getRandomValues = (array) => (array.byteLength === 4 ? array.fill(0) : system(array));"""
+crypto.getRandomValues = (array) => (array.byteLength === 7 ? array.fill(0) : system(array));"""
 
 
 def given_words(*numbers):

@@ -10,7 +10,7 @@ from tests.support.collector_running import JSON, RunningCollector
 from tests.support.devices import KEY, question
 
 EARLY = """const system = crypto.getRandomValues.bind(crypto);  // reports leave at the first moment that may be drawn
-crypto.getRandomValues = (array) => (array.byteLength === 4 ? array.fill(0) : system(array));"""
+crypto.getRandomValues = (array) => (array.byteLength === 7 ? array.fill(0) : system(array));"""
 NO_STORAGE = (
     "Object.defineProperty(globalThis, 'indexedDB', { get() { throw new DOMException('no', 'SecurityError'); } })"
 )

@@ -168,7 +168,23 @@ CERTAIN_SET = {
 }
 HOURS = {**QUESTION, "kind": KINDS["number"]}
 PANEL = {**QUESTION, "rounds": 4, "panel": True}
-PNG = "data:image/png;base64," + b64(b"\x89PNG")
+
+
+def png(width: int, height: int) -> bytes:
+    """The beginning of a PNG: all that a device reads of it."""
+    return b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + width.to_bytes(4) + height.to_bytes(4) + b"\x08\x06\0\0\0"
+
+
+def jpeg(width: int, height: int, frame: int = 0xC0, before: bytes = b"") -> bytes:
+    """The beginning of a JPEG, to its frame."""
+    size = height.to_bytes(2) + width.to_bytes(2)
+    return b"\xff\xd8" + before + b"\xff" + bytes([frame]) + b"\x00\x0b\x08" + size + b"\x01\x01\x11\x00"
+
+
+def logo(kind: str, data: bytes) -> dict[str, Any]:
+    return {"colour": None, "logo": f"data:image/{kind};base64,{b64(data)}"}
+
+
 WRITTEN = {
     "introduction": {"en": "Two lines:\nthis is the second."},
     "consent": {"en": "I take part of my own will."},

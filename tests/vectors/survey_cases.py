@@ -24,13 +24,15 @@ from tests.vectors.parts import (
     OPEN,
     PANEL,
     PERSIAN,
-    PNG,
     POLICY,
     QUESTION,
     SURVEY,
     TWO_KEYS,
     TWO_OF_FIVE,
     WRITTEN,
+    jpeg,
+    logo,
+    png,
     segments,
     signed,
     times,
@@ -38,7 +40,9 @@ from tests.vectors.parts import (
     with_survey,
 )
 
-COLOUR = {"colour": "#aabbcc", "logo": None}
+COLOUR_ALONE = {"colour": "#aabbcc"}
+COLOUR = {**COLOUR_ALONE, "logo": None}
+COMMENT = b"\xff\xfe\x00\x06\xff\xc0\x00\x01"  # what looks like a frame is a comment
 UNTOLD = {"options": 3, "p": "1/3", "size": 1}  # every option is in the set with the same chance
 
 
@@ -84,7 +88,11 @@ def good() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
     many = {f"{a}{b}": "x" for a in "abcde" for b in "abcdefghij"}
     yield "fifty_languages", with_survey(language="aa", title=many, questions=[{**QUESTION, "text": many}]), POLICY
     yield "pilot", with_survey(pilot=True), POLICY
-    yield "look", with_survey(look={**COLOUR, "logo": PNG}), POLICY
+    yield "look", with_survey(look={**logo("png", png(60, 30)), **COLOUR_ALONE}), POLICY
+    for name, look in {"png": logo("png", png(1024, 1024)), "jpeg": logo("jpeg", jpeg(1024, 1024)),
+                       "jpeg_extended": logo("jpeg", jpeg(1, 1, 0xC1)),
+                       "jpeg_comment": logo("jpeg", jpeg(9, 9, before=COMMENT))}.items():  # fmt: skip
+        yield f"look_{name}", with_survey(look=look), POLICY
     yield "look_colour", with_survey(look=COLOUR), POLICY
     for name, address in {"carried": "carried", "here": "http://127.0.0.1:8000/reports",
                           "here_by_name": "http://localhost/reports", "here_by_six": "http://[::1]:80/reports",
@@ -180,6 +188,19 @@ def bad_surveys() -> Iterator[tuple[str, str, bytes]]:
         "logo_address": {"colour": None, "logo": "https://example.org/logo.png"},
         "logo_html": {"colour": None, "logo": "data:text/html;base64,YWJj"},
         "logo_unpadded": {"colour": None, "logo": "data:image/png;base64,YQ"},
+        "logo_svg": logo("svg+xml", b"<svg xmlns='http://www.w3.org/2000/svg'/>"),
+        "logo_gif": logo("gif", b"GIF89a\x01\x00\x01\x00\x00\x00\x00;"),
+        "logo_png_wide": logo("png", png(1025, 1)), "logo_png_high": logo("png", png(1, 1025)),
+        "logo_png_huge": logo("png", png(20000, 20000)), "logo_png_flat": logo("png", png(16, 0)),
+        "logo_png_negative": logo("png", png(2**32 - 1, 1)), "logo_png_cut": logo("png", png(16, 16)[:23]),
+        "logo_png_empty": logo("png", b""), "logo_png_other_chunk": logo("png", png(16, 16).replace(b"IHDR", b"tEXt")),
+        "logo_jpeg_as_png": logo("png", jpeg(16, 16)), "logo_png_as_jpeg": logo("jpeg", png(16, 16)),
+        "logo_webp_as_png": logo("png", b"RIFF\x24\x00\x00\x00WEBPVP8 " + bytes(24)),
+        "logo_jpeg_wide": logo("jpeg", jpeg(1025, 1)), "logo_jpeg_high": logo("jpeg", jpeg(1, 1025)),
+        "logo_jpeg_no_height": logo("jpeg", jpeg(16, 0)), "logo_jpeg_progressive": logo("jpeg", jpeg(16, 16, 0xC2)),
+        "logo_jpeg_no_frame": logo("jpeg", b"\xff\xd8" + COMMENT * 4), "logo_jpeg_cut": logo("jpeg", jpeg(16, 16)[:10]),
+        "logo_jpeg_backwards": logo("jpeg", jpeg(16, 16, before=b"\xff\xfe\x00\x00")),
+        "logo_jpeg_scan_first": logo("jpeg", jpeg(16, 16, before=b"\xff\xda\x00\x02")),
         "logo_long": {"colour": None, "logo": "data:image/png;base64," + "AAAA" * 16384},
     }  # fmt: skip
     for name, value in looks.items():

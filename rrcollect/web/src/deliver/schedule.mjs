@@ -2,14 +2,14 @@
 /**
  * When a report is sent: drawn beforehand, and changed by nothing.
  */
-import { randomBytes, systemSource } from "../design/sampling.mjs";
+import { randomBytes, systemSource, wholeNumberOf } from "../design/sampling.mjs";
 
 export const ATTEMPTS = 10, HOURS = 6 * 3600, SECONDS = 5, CATCH_UP = 5, LEAST_GAP = 5, MOST_GAP = 86_400;
 export const LONGEST_SPREAD = 30 * 86_400, LONGEST_WAIT = 1_000_000; // a timer counts no further than 2^31 milliseconds
 
 /** Uniform on [0, 1), in steps of 2^-53. */
 export function share() {
-  return Number(new DataView(randomBytes(8, systemSource).buffer).getBigUint64(0) >> 11n) / 2 ** 53;
+  return Number(wholeNumberOf(randomBytes(7, systemSource)) >> 3n) / 2 ** 53;
 }
 
 /** To the microsecond: rounded to seconds, reports would leave at ticks of the device's clock, and its error would be known. */

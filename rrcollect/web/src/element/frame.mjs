@@ -79,7 +79,9 @@ export class Frame {
   /** Who asks, and why. */
   head() {
     const { title, publisher, pilot, look } = this.survey, name = this.foreign("span", publisher);
-    const logo = look.logo === null ? [] : [make("img", { src: look.logo, alt: "", part: "logo", class: "logo", onerror: (/** @type {Event} */ event) => /** @type {Element} */ (event.target).remove() })];
+    const logo = look.logo === null ? [] : [make("figure", { class: "logo" },
+      make("img", { src: look.logo, alt: "", part: "logo", onerror: (/** @type {Event} */ event) => /** @type {Element} */ (event.target).parentElement?.remove() }),
+      make("figcaption", { class: "small quiet" }, this.words.say("logo")))];
     const type = make("span", { class: "foreign" }, this.words.say("this_type"));
     if (this.level === 1) document.title = this.said(title);
     return [

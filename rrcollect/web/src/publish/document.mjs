@@ -4,6 +4,7 @@
  */
 import { refuse } from "../errors.mjs";
 import { exactFields, isObject } from "./canonical.mjs";
+import { faultOfLogo } from "./logo.mjs";
 import { BLANK_END, HIDING, JOINER, LANGUAGE, LOOSE_JOINER, LOOSE_NON_JOINER, NON_JOINER, PILE, VISIBLE } from "./texts.mjs";
 
 /**
@@ -115,9 +116,6 @@ const ADDRESS = new RegExp(`^${ORIGIN}(?:/[A-Za-z0-9._~-]+)+$`), LONGEST_ADDRESS
 /** The collector of a survey whose reports another program passes on. */
 export const CARRIED = "carried";
 
-const LOGO = /^data:image\/(?:png|jpeg|svg\+xml);base64,(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
-const LARGEST_LOGO = 64 * 1024;
-
 /** @type {Need} */
 export function needCollector(value, place) {
   const address = typeof value === "string" && value.length <= LONGEST_ADDRESS && ADDRESS.test(value);
@@ -127,7 +125,8 @@ export function needCollector(value, place) {
 
 /** @type {Need} */
 function needLogo(value, place) {
-  need(typeof value === "string" && value.length <= LARGEST_LOGO && LOGO.test(value), place, "must be a data: address of an image");
+  const fault = faultOfLogo(value);
+  need(fault === null, place, fault ?? "");
   return value;
 }
 
