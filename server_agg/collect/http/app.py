@@ -254,7 +254,9 @@ class Collector:
         found = pages.asset(request.path_params["name"])
         if found is None:
             raise Refusal(404, "unknown", "there is no such file")
-        headers = {"cache-control": "no-cache", "service-worker-allowed": "/", "vary": "accept-encoding"}
+        headers = {"cache-control": "no-cache", "vary": "accept-encoding"}
+        if request.path_params["name"] == "offline.mjs":
+            headers["service-worker-allowed"] = "../s/"  # from its own address: the survey pages, and nothing else here
         if b"gzip" in (header(request.scope, b"accept-encoding") or b""):
             return Response(pages.packed(found[0]), 200, {**headers, "content-encoding": "gzip"}, found[1])
         return Response(found[0], 200, headers, found[1])
