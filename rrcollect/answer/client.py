@@ -129,8 +129,9 @@ class Client:
 
         The truth is True or False, the number of an option from 0 on, or a number, as the question's kind asks.
         Without a `round` it is answered in the first one, or of a panel in the one that this device drew.
-        Asked again about the same attribute it repeats the first answer, and does not read the truth.  Segments are
-        sent as they are; of the invite a ticket is sent, derived for this question and round.  Both are fixed by the
+        Asked again about the same attribute it repeats the first answer, and does not read the truth; a report with
+        more than `MOST_REPEATED` values is repeated for the same survey, question and round alone.  Segments are sent
+        as they are; of the invite a ticket is sent, derived for this question and round.  Both are fixed by the
         first call for a question, unless the collector never took that report: then it is addressed anew.  If this call
         is interrupted after the draw, the report stays on the device until the question is answered again."""
         request = self._request(survey, question, round, segments, invite)
@@ -195,6 +196,7 @@ class Client:
             declared=segments is not None,
             kind=question.kind.truths,
             rounds=attribute.rounds,
+            values=survey.survey.report_values(question),
         )
 
     def decline(self, survey: AcceptedSurvey, question: str) -> DeclineResult:

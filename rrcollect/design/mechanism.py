@@ -14,6 +14,8 @@ Rules
 4. All answers have the same length, whatever is answered.
 5. What the mechanism must choose by its own form, it answers here: how it is drawn, which question it fits, what people
    are told about it.  A new mechanism is a subclass and a row of `rrcollect.design.DESIGNS`.
+6. An answer that is repeated marks the person: two who compare reports find the same one.  `values` says how many
+   answers there are; ledgers repeat one for another question only if there are few.
 """
 
 from __future__ import annotations
@@ -112,6 +114,11 @@ class Mechanism(Private):
     @abstractmethod
     def truths(self) -> int:
         """How many truths there are to tell: 2 for yes/no."""
+
+    @property
+    @abstractmethod
+    def values(self) -> int:
+        """How many different answers there are: 2 for yes/no.  A report that is repeated carries few bits (rule 6)."""
 
     @property
     def width(self) -> int:

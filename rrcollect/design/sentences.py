@@ -25,6 +25,16 @@ EXACT = Fraction(1, 2**60)
 FINE = 50  # below 1/50 the next 1/n is closer than the next hundredth
 MOST_COUNTED = 1000  # "one in 1000", and not rarer
 RARE = Fraction(1, 10**4)
+MOST_REPEATED = 8  # values of a report that a device repeats for another question about the attribute
+
+
+def bits_of(values: int) -> int:
+    """The bits that so many values take, rounded up.
+
+    >>> bits_of(2), bits_of(252), bits_of(847660528)
+    (1, 8, 30)
+    """
+    return (values - 1).bit_length()
 
 
 class Said(NamedTuple):

@@ -102,6 +102,15 @@ class SetDesign(BitMechanism):
         """How many characters, and how many of them are 1."""
         return f"{self.options} of 0 and 1, {self.size} of them 1"
 
+    @property
+    def values(self) -> int:
+        """C(k, ω) sets.
+
+        >>> SetDesign(5, 2, "2/3").values
+        10
+        """
+        return math.comb(self.options, self.size)
+
     # ---- what follows from it ---------------------------------------------------------------------------------
 
     @property

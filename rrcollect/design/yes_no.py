@@ -59,6 +59,7 @@ class Design(BitMechanism):
 
     parts = MappingProxyType({"p00": str, "p11": str})
     truths = 2
+    values = 2
     width = 1
 
     def __init__(self, p00: NumberLike, p11: NumberLike) -> None:

@@ -7,8 +7,11 @@ Rules
 3. The publisher is shown what the survey costs a respondent in total.  Losses add (see `design.promise`): each question
    costs the loss of its mechanism once per round that one device answers in, which for a panel is one.  If a device
    asks one question, which it draws, the whole costs what the dearest costs: the greatest ε and the greatest δ.
-4. What is allowed and yet not what the publisher wants is a warning: a survey that devices with the default policy
-   (`DEFAULTS`) would not answer, or groups too small to be shown.
+4. A repeated report carries few bits.  Its values are counted with everything else the device drew that it shows: which
+   question, and which round of a panel.  Above `MOST_REPEATED` a device sends it once, and repeats it for nothing else.
+5. What is allowed and yet not what the publisher wants is a warning: a survey that devices with the default policy
+   (`DEFAULTS`) would not answer, a new version that devices refuse which answered the one before, or groups too small
+   to be shown.
 """
 
 from __future__ import annotations
@@ -17,15 +20,23 @@ import math
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from rrcollect.design.optimal import instead_of
 from rrcollect.design.parameters import Epsilon, whole_number
 from rrcollect.design.promise import Promise, total
-from rrcollect.design.sentences import at_most
+from rrcollect.design.sentences import MOST_REPEATED, at_most, bits_of
 from rrcollect.errors import CertainDisclosure, SurveyRefused, UninformativeDesign
 from rrcollect.publish.document import Segment
 from rrcollect.publish.question import Question
+
+if TYPE_CHECKING:
+    from rrcollect.publish.survey import Survey
+
+
+def report_values(question: Question, asked_of: int = 1) -> int:
+    """How many different reports a device can send for the question; it was drawn out of `asked_of` questions."""
+    return question.design.values * asked_of * (question.rounds if question.panel else 1)
 
 
 class Caps(NamedTuple):
@@ -42,14 +53,22 @@ class Caps(NamedTuple):
 DEFAULTS = Caps()  # of a policy; `answer.policy` has the reasons
 
 
-def refusals(questions: Iterable[Question], composition: Composition) -> Iterator[str]:
+def cautions(survey: Survey, expected: int | None) -> Iterator[str]:
+    """What is allowed and yet hardly meant (rule 5)."""
+    composed = survey.composition
+    yield from _refusals(survey.questions, composed)
+    yield from _sent_once(composed, survey.version)
+    yield from _too_small(survey.segments.values(), survey.minimum, expected)
+
+
+def _refusals(questions: Iterable[Question], composition: Composition) -> Iterator[str]:
     """Why devices with the default policy would not answer the survey, or some of it."""
     for question in questions:
         try:
             question.charged(DEFAULTS.max_epsilon, DEFAULTS.max_ratio)
         except SurveyRefused as error:
             yield f"a device with the default policy refuses the whole survey: {error}"
-    for name, rounds, cost, _ in composition.questions:
+    for name, rounds, cost, *_ in composition.questions:
         if rounds > 1 and (cost.epsilon > DEFAULTS.attribute_epsilon or cost.delta > DEFAULTS.attribute_delta):
             yield (
                 f"question {name!r}: all {rounds} rounds cost ε = {float(cost.epsilon):.4g}; a device with the default "
@@ -62,7 +81,18 @@ def refusals(questions: Iterable[Question], composition: Composition) -> Iterato
         yield f"{costs}; a device with the default policy stops at {most}"
 
 
-def too_small(segments: Collection[Segment], minimum: int, expected: int | None) -> Iterator[str]:
+def _sent_once(composition: Composition, version: int) -> Iterator[str]:
+    """Why devices that answered an earlier version refuse this one (rule 4)."""
+    for part in composition.questions if version > 1 else ():
+        if part.values > MOST_REPEATED:
+            yield (
+                f"question {part.question!r}: a report carries {bits_of(part.values)} bits, so devices that answered "
+                "an earlier version refuse this one. Do not replace the earlier version: count both together, each "
+                "device answers in one of them"
+            )
+
+
+def _too_small(segments: Collection[Segment], minimum: int, expected: int | None) -> Iterator[str]:
     """Why these segments would not be shown with so many answers."""
     if expected is None:
         return
@@ -109,12 +139,14 @@ def _advice(question: Question) -> str:
 
 
 class QuestionCost(NamedTuple):
-    """What one question costs over all rounds in which one device answers; `panel`: of how many it draws one, or 0."""
+    """What one question costs over all rounds in which one device answers; `panel`: of how many it draws one, or 0;
+    how many `values` a report has (rule 4)."""
 
     question: str
     rounds: int
     cost: Promise
     panel: int = 0
+    values: int = 2
 
 
 @dataclass(frozen=True)
@@ -150,9 +182,16 @@ class Composition:
 
 def compose(questions: Iterable[Question], *, one: bool) -> Composition:
     """The exact composition over a survey's questions and rounds; `one`: a device asks one of them."""
+    listed = tuple(questions)
     parts = tuple(
-        QuestionCost(q.id, q.answered_rounds, total([q.design.loss] * q.answered_rounds), q.rounds if q.panel else 0)
-        for q in questions
+        QuestionCost(
+            q.id,
+            q.answered_rounds,
+            total([q.design.loss] * q.answered_rounds),
+            q.rounds if q.panel else 0,
+            report_values(q, len(listed) if one else 1),
+        )
+        for q in listed
     )
     costs = [part.cost for part in parts]
     if one and len(parts) > 1:

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rrcollect.errors import Expired, ParameterError
-from rrcollect.publish.composition import Composition, check_disclosure, compose, refusals, too_small
+from rrcollect.publish.composition import Composition, cautions, check_disclosure, compose, report_values
 from rrcollect.publish.document import (
     Address,
     Frozen,
@@ -185,6 +185,10 @@ class Survey(SignedDocument):
         listed = ", ".join(question.id for question in self.questions)
         raise ParameterError("question", question_id, f"one of this survey's: {listed}")
 
+    def report_values(self, question: Question) -> int:
+        """How many different reports a device can send for a question (`composition`, rule 4)."""
+        return report_values(question, len(self.questions) if self.ask == "one" else 1)
+
     @property
     def segment_values(self) -> dict[str, tuple[str, ...]]:
         """The values that may be declared for each segment."""
@@ -261,9 +265,7 @@ class Survey(SignedDocument):
         and signs it too: `Survey.signed(envelope, [theirs]).sign(mine).envelope`."""
         survey = cls.from_payload(verify(envelope, trusted).payload)
         survey.check()
-        small = too_small(survey.segments.values(), survey.minimum, expected)
-        warnings = (*refusals(survey.questions, survey.composition), *small)
-        return Publication(survey, envelope, survey.digest, survey.composition, warnings)
+        return Publication(survey, envelope, survey.digest, survey.composition, tuple(cautions(survey, expected)))
 
     @property
     def composition(self) -> Composition:

@@ -52,6 +52,7 @@ def answer(options: Namespace) -> Output:
     """Show what would be sent, ask, answer, deliver."""
     from rrcollect import Client, EveryAttributeOf, HttpTransport, Policy, TrustedPublisher
     from rrcollect.deliver.schedule import check_spread
+    from rrcollect.errors import AlreadyAnswered
 
     transport, spread = HttpTransport(relay=options.relay), check_spread(options.spread)
     keys = trusted(options)
@@ -72,7 +73,10 @@ def answer(options: Namespace) -> Output:
         if reply is None:
             client.decline(accepted, question.id)
         else:
-            client.answer(accepted, question.id, reply, segments=segments)
+            try:
+                client.answer(accepted, question.id, reply, segments=segments)
+            except AlreadyAnswered as error:  # the other questions go on
+                sys.stderr.write(plain(f"question {question.id!r}: {error}") + "\n")
         del reply
     done = _delivered(client, transport, spread) if options.send else None
     budget, language = client.budget(), told or accepted.survey.language

@@ -14,12 +14,14 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal
 
+from rrcollect.design.sentences import MOST_REPEATED, bits_of
 from rrcollect.errors import ParameterError
 from server_agg.cli.options import DESIGN, KIND, NAMES, PLOT, add, design_of, given_of, refuse
 from server_agg.cli.terminal import Output, table
 
 if TYPE_CHECKING:
     from rrcollect import Design
+    from rrcollect.design.mechanism import Mechanism
 
 LEGEND = "yes ×, no ×: by how much such an answer changes the odds; devices: those with the default policy"
 OTHERS = "n·MSE and people for equal shares; a dishonest reporter: one false report of n, in shares"
@@ -75,6 +77,13 @@ def design(options: Namespace) -> Output:
     return _switch(options) if options.epsilon is None else _yes_no(options)
 
 
+def _bits(design: Mechanism) -> str:
+    """How many bits a report carries, and what follows."""
+    bits = bits_of(design.values)
+    once = "; a device sends it once and refuses other surveys and versions about the attribute in that round"
+    return f"Report    carries {bits} bit{'s' * (bits > 1)}{once * (design.values > MOST_REPEATED)}"
+
+
 def _switch(options: Namespace) -> Output:
     """Without an ε, only the figure of the paper."""
     from server_agg import plan
@@ -90,8 +99,8 @@ def _given(options: Namespace) -> Output:
     at = None if options.prevalence is None else Fraction(options.prevalence)
     row = _described(found.to_grid(), "given", _figure(found, at, at))
     where = "the worst prevalence" if at is None else f"prevalence {options.prevalence}"
-    said = [f"{found}: {found.loss}, n·variance at {where}", _table([row]), LEGEND]
-    return Output({**row, "judged": where}, *said, "\n".join(_warned(found.to_grid())))
+    said = [f"{found}: {found.loss}, n·variance at {where}", _table([row]), LEGEND, _bits(found)]
+    return Output({**row, "judged": where, "bits": bits_of(found.values)}, *said, "\n".join(_warned(found.to_grid())))
 
 
 def _yes_no(options: Namespace) -> Output:
@@ -107,7 +116,7 @@ def _yes_no(options: Namespace) -> Output:
         where = f"at the worst prevalence in [{float(low):.4g}, {float(high or 0):.4g}]"
     notes = "\n".join(f"Warning: {each}" for each in warnings)
     data = {"chosen": [_as_data(each, options.n) for each in found], "candidates": candidates}
-    explained = [each.explain(options.n) for each in found]
+    explained = [f"{each.explain(options.n)}\n{_bits(each)}" for each in found]
     return Output(
         {**data, "judged": where, "warnings": warnings},
         *(*explained, f"Candidates, n·variance {where}:", _table(candidates), LEGEND, notes),
@@ -230,6 +239,7 @@ def _as_data(chosen: Design, n: int) -> dict[str, object]:
     tight = chosen.tight_epsilon
     return {
         "design": chosen.to_wire(),
+        "bits": bits_of(chosen.values),
         "numerators": [str(k) for k in chosen.numerators],
         "epsilon": str(chosen.choice.promise.epsilon),
         "delta": str(chosen.choice.promise.delta),
@@ -251,8 +261,9 @@ def _choice(options: Namespace) -> Output:
     chosen = best_sets(options.epsilon, options.options, options.delta)
     lines = compare_choices(options.epsilon, options.options)
     drawn = table(OTHERS_HEAD, [line.cells() for line in lines], set(OTHERS_NUMERIC))
-    explained = chosen.explain(options.n)
+    explained = f"{chosen.explain(options.n)}\n{_bits(chosen)}"
     data = {"design": chosen.to_wire(), "epsilon": chosen.epsilon(), "explained": explained}
+    data["bits"] = bits_of(chosen.values)
     data["compared"] = [line.as_dict() for line in lines]
     said = (explained, "Others at the same ε:", drawn, OTHERS)
     return Output(data, *said, picture=lambda: plot_choices(options.options))
@@ -269,7 +280,9 @@ def _two_sided(options: Namespace) -> Output:
     named = {"two promises": chosen, "the smaller for both": strict}
     rows = [_described(each, name, each.variance(at)) for name, each in named.items()]
     data = {"design": chosen.to_wire(), "reason": chosen.choice.reason, "prevalence": at, "candidates": rows}
-    return Output(data, chosen.explain(options.n), f"n·variance at prevalence {at}:", _table(rows))
+    data["bits"] = bits_of(chosen.values)
+    explained = f"{chosen.explain(options.n)}\n{_bits(chosen)}"
+    return Output(data, explained, f"n·variance at prevalence {at}:", _table(rows))
 
 
 def _procedures(options: Namespace) -> Output:

@@ -26,7 +26,7 @@ COUNTED = {  # the counts that each of these sentences is said of
     "moment": range(1, 32), "reports": range(1, 1001), "rounds": range(2, 1001), "panel": range(2, 1001),
     "ask_one": range(2, 201), "drew_one": range(2, 201), "origins": range(2, 17), "scroll": range(7, 201),
     "switched_one": range(2, 1001), "case_one": range(2, 1001), "life_part": range(2, 1001),
-    "spent_part": range(2, 1001),
+    "spent_part": range(2, 1001), "bits": range(1, 4), "bits_once": range(4, 250), "carried_bits": range(1, 1001),
 }  # fmt: skip
 SAME = {  # what may be spelt as in English
     "decimal": {"ar"}, "moment": {"ar"}, "minus": {"de"}, "name": set(), "details": set(), "contact": {"fr"},

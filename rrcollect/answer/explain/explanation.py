@@ -4,7 +4,9 @@ Rules
 1. A limit is an upper bound over everything: all questions, all their rounds, and on a page all origins, because a
    browser keeps one ledger for each (see `bound`).  It is rounded up; how often an answer is changed is rounded down.
    A panel is one round.  Of a survey that asks one of its questions the limit is that of the question that tells most.
-2. An answer that tells the truth by itself is said plainly, with its chance.
+2. How many bits a report carries is said of each question, rounded up (`bits_of`), and added up where reports travel
+   together (`carried`): many small answers mark a person as one large one does.
+3. An answer that tells the truth by itself is said plainly, with its chance.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from fractions import Fraction
 
 from rrcollect.answer.explain.bound import Bound, bound, greatest
 from rrcollect.answer.explain.words import Line, Words
-from rrcollect.design.sentences import at_most
+from rrcollect.design.sentences import MOST_REPEATED, at_most, bits_of
 from rrcollect.publish.document import CARRIED
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
@@ -58,6 +60,9 @@ def survey_lines(
         yield from theirs(survey.say(question.help, language), question.id)
         for told in _question_sentences(question, ledgers, words):
             yield Line(told, question=question.id)
+        values = survey.report_values(question)
+        told = say("bits" if values <= MOST_REPEATED else "bits_once", count=str(bits_of(values)))
+        yield Line(told, question=question.id)
     if len(survey.questions) > 1:
         draws = [(question.design, question.answered_rounds * ledgers) for question in survey.questions]
         whole = greatest(bound([drawn]) for drawn in draws) if alone else bound(draws)
@@ -67,6 +72,8 @@ def survey_lines(
         yield from theirs("\n".join(survey.origins))
     if survey.collector == CARRIED:
         yield Line(say("carried"))
+        bits = [bits_of(survey.report_values(q)) * q.answered_rounds * ledgers for q in survey.questions]
+        yield Line(say("carried_bits", count=str(max(bits) if alone else sum(bits))))
     else:
         yield Line(say("collector"))
         yield from theirs(survey.collector)

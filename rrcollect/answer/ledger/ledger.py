@@ -6,7 +6,8 @@ Rules
    an old copy of the ledger is noticed.
 2. An attribute is drawn once per round.  Asked again, the ledger gives (see `rules`)
    - for the same question: the same report, or the one that replaces it (with another ticket or other segments);
-   - for another question with the same design and the same possible truths: a new report with the same answer;
+   - for another question with the same design and the same possible truths: a new report with the same answer, if a
+     report has few values, and a refusal otherwise;
    - for another design, for other possible truths, or for words that were answered under another attribute: a refusal.
 3. The ledger never holds a truth: the caller's `draw` returns the randomised answer alone.
 4. Budgets are sums over all draws ever made; no draw is deleted and no clock is read.

@@ -9,7 +9,10 @@ Rules
    survey, language, case or punctuation they come; the app declares an alias if both are one attribute.
 3. A report that the collector never took may be re-addressed: another ticket or other segments around the same answer.
    One that was delivered, handed to the app, or sent without a verdict stays as it is.
-4. Nothing is written here, and no random byte is drawn.
+4. A repeated report carries few bits.  One of more than `MOST_REPEATED` values is handed out for its own survey,
+   question and round, always the same bytes, and for nothing else: two who compare what they got would know that it is
+   one person.  It is re-addressed only while no attempt to send it was made.
+5. Nothing is written here, and no random byte is drawn.
 """
 
 from __future__ import annotations
@@ -24,6 +27,7 @@ from rrcollect.answer.policy import Policy
 from rrcollect.design import from_text
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise, total
+from rrcollect.design.sentences import MOST_REPEATED, bits_of
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted, ParameterError, SurveyWithdrawn, shown
 from rrcollect.publish.document import CARRIED
 from rrcollect.publish.question import MOST_ROUNDS
@@ -35,7 +39,8 @@ class LedgerRequest:
     """A question put to the ledger: the report that is to answer it, complete but for its answer; whose attribute it
     asks about, with its aliases; in which words (and their fingerprints in all languages); what a draw costs; where the
     report goes, and the moments at which it is to be sent; whether its segments are the ones declared now, or those of
-    the report made before; what may be true (`Kind.truths`); in how many rounds the app collects the attribute."""
+    the report made before; what may be true (`Kind.truths`); in how many rounds the app collects the attribute; how
+    many values the report has (rule 4)."""
 
     report: Report
     attribute: str
@@ -49,6 +54,7 @@ class LedgerRequest:
     declared: bool = True
     kind: str = "yes_no"
     rounds: int = MOST_ROUNDS
+    values: int = 2
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -58,11 +64,12 @@ class LedgerRequest:
 
 @dataclass(frozen=True)
 class EarlierReport:
-    """A report made before, its state, and how often this one (not one that it replaced) was sent."""
+    """A report made before, its state, and how often this one (not one that it replaced) was sent, and all of them."""
 
     report: Report
     state: str
     attempts: int
+    all_attempts: int
 
     def addressed(self, request: LedgerRequest) -> Report | None:
         """The report that replaces this one, with the ticket and segments of the request; None if they are the same."""
@@ -70,11 +77,14 @@ class EarlierReport:
         segments = asked.segments if request.declared else old.segments
         if (asked.ticket, segments) == (old.ticket, old.segments):
             return None
-        if self.state == "refused" or (self.state in ("waiting", "cancelled") and not self.attempts):
+        never_taken = self.state == "refused" or (self.state in ("waiting", "cancelled") and not self.attempts)
+        if never_taken and (request.values <= MOST_REPEATED or not self.all_attempts):
             return replace(asked, segments=segments, answer=old.answer)
-        why = {"delivered": "was delivered", CARRIED: "was handed over"}.get(self.state, "may have been taken")
+        why = {"delivered": "was delivered", CARRIED: "was handed over", "refused": "was sent"}
         raise ParameterError(
-            "segments or invite", "not those of the report", f"those of the first answer: that report {why}"
+            "segments or invite",
+            "not those of the report",
+            f"those of the first answer: that report {why.get(self.state, 'may have been taken')}",
         )
 
 
@@ -83,7 +93,7 @@ def earlier_report(connection: sqlite3.Connection, request: LedgerRequest) -> Ea
     asked = request.report
     check_withdrawn(connection, asked.survey, request.publisher)
     row = connection.execute(
-        "SELECT attribute, body, state, attempts - earlier_attempts FROM reports "
+        "SELECT attribute, body, state, attempts - earlier_attempts, attempts FROM reports "
         "WHERE survey = ? AND question = ? AND round = ?",
         (asked.survey, asked.question, asked.round),
     ).fetchone()
@@ -96,7 +106,7 @@ def earlier_report(connection: sqlite3.Connection, request: LedgerRequest) -> Ea
     ):
         if attribute not in request.names:
             raise _known("these words were answered", attribute, request)
-    return EarlierReport(Report.from_bytes(row[1]), row[2], row[3]) if row is not None else None
+    return EarlierReport(Report.from_bytes(row[1]), *row[2:]) if row is not None else None
 
 
 def check_withdrawn(connection: sqlite3.Connection, survey: str, publisher: str) -> None:
@@ -119,6 +129,12 @@ def earlier_answer(connection: sqlite3.Connection, request: LedgerRequest, polic
     ).fetchall()
     for name, number, kind, design, answer, *_ in draws:
         if number == asked.round:
+            if request.values > MOST_REPEATED:
+                raise AlreadyAnswered(
+                    f"{name!r} was answered before in this round, by another survey, version or question; a report of "
+                    f"{bits_of(request.values)} bits would mark this person if it were repeated, and no second one is "
+                    "drawn"
+                )
             if kind != request.kind:
                 raise AlreadyAnswered(
                     f"{name!r} was answered before as {kind}; that answer cannot stand for one as {request.kind}, and "

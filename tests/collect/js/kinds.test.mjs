@@ -179,3 +179,51 @@ test("the round of a panel is kept under the app's own name, whatever that is", 
   const renamed = device({ attributes: [{ name: "x", askedAs: ["doped"], aliases: ["__proto__"] }], ledger: client.ledger, source: words() });
   assert.equal(await renamed.panelRound(await renamed.accept(envelope({}, PANEL)), "q1"), 1);
 });
+
+// ---- a repeated report carries few bits --------------------------------------------------------------------------------------------
+
+const options = (count) => ({ kind: { kind: "choice", options: Array.from({ length: count }, (_, n) => label(`Option ${n}`)) } });
+const NINE = { ...options(9), design: { options: 9, p: "1/2", size: 1 }, promise: { epsilon: "ln(8)", delta: "0" } };
+const EIGHT = { ...options(8), design: { options: 8, p: "9/16", size: 1 }, promise: { epsilon: "ln(9)", delta: "0" } };
+
+test("a report of more than eight values is handed out for its own question, and for nothing else", async () => {
+  const others = { survey: [{ name: "other" }, {}], version: [{ version: 99 }, {}], question: [{ version: 99 }, { id: "q7" }], name: [{ name: "other" }, { attribute: "enhanced" }] };
+  for (const [what, [changes, question]] of Object.entries(others)) {
+    const client = device({ attributes: [{ name: "doped", askedAs: ["doped", "enhanced"] }] });
+    const survey = await client.accept(envelope({}, NINE)), report = await client.answer(survey, "q1", 3);
+    const other = await client.accept(envelope(changes, { ...NINE, ...question }));
+    await assert.rejects(client.answer(other, question.id ?? "q1", unread), refused("AlreadyAnswered", /of 4 bits would mark this person/), what);
+    assert.deepEqual((await client.budget()).reports, [report]);
+    assert.deepEqual(await client.answer(survey, "q1", unread), report);
+    const few = device({ attributes: [{ name: "doped", askedAs: ["doped", "enhanced"] }] });
+    const { body } = await few.answer(await few.accept(envelope({}, EIGHT)), "q1", 3);
+    const again = await few.answer(await few.accept(envelope(changes, { ...EIGHT, ...question })), question.id ?? "q1", unread);
+    assert.equal(JSON.parse(again.body).answer, JSON.parse(body).answer);
+  }
+});
+
+test("what else the device drew counts with the answer: the question, and the round of a panel", async () => {
+  for (const [count, repeated] of [[4, true], [5, false]]) {
+    const client = device({ attributes: Array.from({ length: count }, (_, n) => `a${n}`) });
+    const first = await client.accept(signed(several(count, {}, { ask: "one" }))), drawn = await client.drawnQuestion(first);
+    await client.answer(first, drawn, true);
+    const again = client.answer(await client.accept(signed(several(count, {}, { ask: "one", version: 99 }))), drawn, unread);
+    await (repeated ? again : assert.rejects(again, refused("AlreadyAnswered", /of 4 bits/)));
+    const panel = device(), asked = { panel: true, rounds: count };
+    await panel.answer(await panel.accept(envelope({}, asked)), "q1", true);
+    const later = panel.answer(await panel.accept(envelope({ version: 99 }, asked)), "q1", unread);
+    await (repeated ? later : assert.rejects(later, refused("AlreadyAnswered", /of 4 bits/)));
+  }
+});
+
+test("it is addressed anew only while no attempt to send it was made", async () => {
+  for (const [question, allowed] of [[EIGHT, true], [NINE, false]]) {
+    const client = device(), survey = await client.accept(envelope({ segments: { sport: { label: {}, help: {}, values: ["run", "ski"].map((value) => ({ value, label: {} })) } } }, question));
+    const { id } = await client.answer(survey, "q1", 3, { segments: { sport: "run" } });
+    const second = await client.answer(survey, "q1", unread, { segments: { sport: "ski" } });
+    assert.notEqual(second.id, id);
+    await client.change(second.id, (report) => Object.assign(report, { attempts: 1, state: "refused" }));
+    const third = client.answer(survey, "q1", unread, { segments: { sport: "run" } });
+    await (allowed ? third : assert.rejects(third, refused("ParameterError", /may have been taken/)));
+  }
+});

@@ -16,7 +16,7 @@ import { CARRIED } from "../publish/document.mjs";
 import { hex } from "../publish/keys.mjs";
 import { truthsOf } from "../publish/kinds.mjs";
 import { reportBytes, withAnswer } from "../publish/report.mjs";
-import { questionOf } from "../publish/survey.mjs";
+import { MOST_REPEATED, bitsOf, questionOf, reportValues } from "../publish/survey.mjs";
 import { fingerprint, say } from "../publish/texts.mjs";
 import { ticket } from "../publish/tickets.mjs";
 import { acceptSurvey, acceptWithdrawal, checkOpen, checkRound, checkTrust, checkVersion } from "./acceptance.mjs";
@@ -150,6 +150,7 @@ export class Client {
     signal?.throwIfAborted();
     const { survey, digest, question, attribute: { name: attribute, aliases, rounds }, round, cost } = await this.asked(accepted, questionId, given.round ?? null);
     const { source, policy } = this, { design } = question, names = [attribute, ...aliases], truths = truthsOf(question.kind), declared = segments ?? {};
+    const values = reportValues(survey, question);
     if (!isObject(declared)) refuse("ParameterError", "segments map names to values");
     for (const [name, value] of Object.entries(declared)) {
       if (!Object.hasOwn(survey.segments, name) || !survey.segments[name].values.some((one) => one.value === value)) {
@@ -200,7 +201,8 @@ export class Client {
     function again(done) {
       const sent = JSON.parse(done.body), restated = segments !== undefined && canonicalText(sent.segments) !== canonicalText(declared);
       if (sent.ticket === spent && !restated) return done.state === "cancelled" ? Object.assign(done, waits()) : done;
-      if (done.state !== "refused" && (!["waiting", "cancelled"].includes(done.state) || done.attempts > done.earlierAttempts)) {
+      const neverTaken = done.state === "refused" || (["waiting", "cancelled"].includes(done.state) && done.attempts === done.earlierAttempts);
+      if (!neverTaken || (values > MOST_REPEATED && done.attempts > 0)) {
         refuse("ParameterError", "segments or invite are not those of the report, which may have been taken with those of the first answer");
       }
       const body = withAnswer(segments === undefined ? spelled(sent.segments) : blank, sent.answer);
@@ -210,6 +212,10 @@ export class Client {
     /** The first report for this question: around the attribute's answer, if it was drawn before. @param {State} state */
     function first(state) {
       const memo = state.draws.find((d) => names.includes(d.attribute) && d.round === round);
+      if (memo && values > MOST_REPEATED) {
+        refuse("AlreadyAnswered", `'${memo.attribute}' was answered before in this round, by another survey, version or question; a report of ` +
+          `${bitsOf(values)} bits would mark this person if it were repeated, and no second one is drawn`);
+      }
       if (memo && (memo.design !== design.text || memo.kind !== truths)) {
         refuse("AlreadyAnswered", `'${memo.attribute}' was answered before by another design, or as ${memo.kind}; no second answer is drawn`);
       }

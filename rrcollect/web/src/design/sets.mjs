@@ -40,6 +40,12 @@ export class SetDesign extends Mechanism {
   get q() { return whole(this.size).minus(this.p).over(whole(this.options - 1)); }
   get c() { return this.p.minus(this.q); }
   get onGrid() { return this.limit !== null; }
+  /** How many different answers there are: C(options, size). @returns {bigint} */
+  get values() {
+    let made = 1n;
+    for (let i = 1n; i <= this.size; i++) made = made * (BigInt(this.options) - i + 1n) / i;
+    return made;
+  }
   /** P(a set | a truth in it), P(the set | one outside), both times the same number. */
   says() { return [this.p.times(whole(this.options - this.size)), ONE.minus(this.p).times(whole(this.size))]; }
   /** How much every answer can change the odds; null if it excludes an option. @returns {Fraction | null} */

@@ -36,6 +36,8 @@ export class Design extends Mechanism {
     Object.freeze(this.limits);
     Object.freeze(this);
   }
+  /** How many different answers there are. @returns {bigint} */
+  get values() { return 2n; }
   get c() { return this.p00.plus(this.p11).minus(ONE); }
   get onGrid() { return GRID % this.p00.d === 0n && GRID % this.p11.d === 0n; }
   /** P(answer | the truth it speaks for), P(answer | the other): the larger first. @param {number} answer */

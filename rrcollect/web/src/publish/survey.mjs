@@ -92,6 +92,20 @@ export function questionOf(survey, id) {
   return survey.questions.find((q) => q.id === id) ?? refuse("ParameterError", `the survey has no question ${shown(id)}`);
 }
 
+/** Values of a report that a device repeats for another question about the attribute; one with more it sends once. */
+export const MOST_REPEATED = 8n;
+
+/** How many different reports a device can send for a question: its answers, with everything else the device drew that the report
+ * shows: which question, and which round of a panel. @param {Survey} survey @param {Question} question @returns {bigint} */
+export function reportValues({ ask, questions }, { design, panel, rounds }) {
+  return design.values * BigInt(ask === "one" ? questions.length : 1) * BigInt(panel ? rounds : 1);
+}
+
+/** The bits that so many values take, rounded up. @param {bigint} values */
+export function bitsOf(values) {
+  return (values - 1n).toString(2).length;
+}
+
 /** The values that may be declared for each segment. @param {Survey} survey @returns {Record<string, string[]>} */
 export function segmentValues(survey) {
   const named = Object.entries(survey.segments).map(([name, segment]) => [name, segment.values.map((one) => one.value)]);

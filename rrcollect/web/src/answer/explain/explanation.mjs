@@ -5,6 +5,7 @@
 import { needSettings } from "../../errors.mjs";
 import { CARRIED } from "../../publish/document.mjs";
 import { sentencesOf } from "../../publish/kinds.mjs";
+import { MOST_REPEATED, bitsOf, reportValues } from "../../publish/survey.mjs";
 import { say } from "../../publish/texts.mjs";
 import { boundOf, drawsOf, greatest, limitSentences } from "./bound.mjs";
 import { ours, shownLines, theirs, wordsOf } from "./words.mjs";
@@ -32,11 +33,12 @@ export function surveyLines(survey, given) {
     ...(alone ? [ours(words.say("ask_one", { count }))] : []),
   ];
   questions.forEach((question, i) => {
-    const { id, text, help } = question;
+    const { id, text, help } = question, values = reportValues(survey, question);
     lines.push(
       ours(words.say("question", { number: i + 1, count }), id),
       ...theirs(say(survey, text, language), id), ...theirs(say(survey, help, language), id),
       ...questionSentences(question, ledgers, words).map((told) => ours(told, id)),
+      ours(words.say(values > MOST_REPEATED ? "bits_once" : "bits", { count: bitsOf(values) }), id),
     );
   });
   if (questions.length > 1) {
@@ -44,8 +46,11 @@ export function surveyLines(survey, given) {
     lines.push(...limitSentences(whole, "survey_", words).map((told) => ours(told)));
   }
   if (ledgers > 1) lines.push(ours(words.say("origins", { count: ledgers })), ...theirs(origins.join("\n")));
-  if (survey.collector === CARRIED) lines.push(ours(words.say("carried")));
-  else lines.push(ours(words.say("collector")), ...theirs(survey.collector));
+  if (survey.collector === CARRIED) {
+    const bits = questions.map((q) => bitsOf(reportValues(survey, q)) * drawsOf(q, ledgers)[1]);
+    const all = alone ? Math.max(...bits) : bits.reduce((sum, one) => sum + one, 0);
+    lines.push(ours(words.say("carried")), ours(words.say("carried_bits", { count: all })));
+  } else lines.push(ours(words.say("collector")), ...theirs(survey.collector));
   if (Object.keys(survey.segments).length) lines.push(ours(words.say("segments")), ...theirs(segmentsInWords(survey, language).join("\n")));
   if (survey.inviteOnly) lines.push(ours(words.say("invite")));
   return [...lines, ours(words.say("decline")), ours(words.say("device"))];
