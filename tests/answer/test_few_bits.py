@@ -135,4 +135,6 @@ def test_publishing_a_new_version_warns():
     (warning,) = survey(question(**MANY), version=2).publish([KEY]).warnings
     assert "devices that answered an earlier version refuse this one" in warning
     assert "count both together" in warning
-    assert survey(question(**FEW), version=2, expires=FAR - timedelta(1)).publish([SigningKey.generate()]).warnings == ()
+    assert (
+        survey(question(**FEW), version=2, expires=FAR - timedelta(1)).publish([SigningKey.generate()]).warnings == ()
+    )
