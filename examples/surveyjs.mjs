@@ -13,11 +13,10 @@
  * SurveyJS is an argument, not an import: `addRandomised(await import("survey-core"), client, accepted)`.
  */
 import { Choice, NumberEntry, make } from "rrcollect/entries";
-import { loadWords, say, surveyLines } from "rrcollect";
+import { loadWords, questionsFor, surveyLines } from "rrcollect";
 
 /** @typedef {import("rrcollect").AcceptedSurvey} AcceptedSurvey @typedef {import("rrcollect").Client} Client
- * @typedef {import("rrcollect").Question} Question @typedef {import("rrcollect").Texts} Texts
- * @typedef {import("rrcollect").Words} Words */
+ * @typedef {import("rrcollect").Asked} Asked @typedef {import("rrcollect").Words} Words */
 
 const TYPE = "randomised";
 const GESTURES = ["click", "dblclick", "auxclick", "contextmenu", "wheel", "input", "change", "focusin", "focusout", "keydown", "keyup", "keypress"]
@@ -85,19 +84,19 @@ async function draw(question, place, survey) {
   sheet.replaceSync(STYLE);
   root.adoptedStyleSheets = [sheet];
   for (const gesture of GESTURES) root.addEventListener(gesture, (event) => event.stopPropagation());
-  const asked = /** @type {Question} */ (question.asked), spoken = (/** @type {Texts} */ texts) => say(survey, texts, navigator.language);
+  const { language } = navigator, asked = /** @type {Asked} */ (questionsFor(survey, { words, language }).find(({ id }) => id === question.asked.id));
   const line = (/** @type {{text: string, foreign: boolean}} */ { text, foreign }) => make("p", foreign ? { class: "foreign", dir: "auto" } : {}, text);
-  const lines = surveyLines(survey, { words, language: navigator.language, page: true }), help = spoken(asked.help);
+  const lines = surveyLines(survey, { words, language, page: true }), { text, help } = asked;
   const own = lines.filter((one) => one.question === asked.id && !one.foreign).slice(1); // after "Question 1 of 2:"
   const whole = lines.slice(lines.map((one) => one.question !== null).lastIndexOf(true) + 1), state = make("div");
   root.append(
-    make("p", { id: "text", class: "text", dir: "auto" }, spoken(asked.text)), ...(help ? [make("p", { dir: "auto" }, help)] : []),
+    make("p", { id: "text", class: "text", dir: "auto" }, text), ...(help ? [make("p", { dir: "auto" }, help)] : []),
     make("div", { class: "small" }, ...own.map(line)), state,
     make("details", { class: "small" }, make("summary", {}, words.say("what_leaves")), ...whole.map(line)),
   );
   const button = (/** @type {string} */ key, /** @type {() => void} */ onclick) => make("button", { type: "button", onclick }, words.say(key));
   const ask = () => {
-    const entry = entryOf(asked, spoken, words), said = make("p", { role: "alert" });
+    const entry = entryOf(asked, words), said = make("p", { role: "alert" });
     /** @param {Promise<void>} done @param {() => void} then */
     const settled = (done, then) => done.then(() => { entry.close(); then(); }, (error) => { said.textContent = error.message; });
     state.replaceChildren(entry.element, said, button("put_in", () => {
@@ -112,11 +111,10 @@ async function draw(question, place, survey) {
   else answered();
 }
 
-/** How a truth is entered, by the question's kind. @param {Question} asked @param {(texts: Texts) => string} spoken @param {Words} words */
-function entryOf({ kind }, spoken, words) {
-  if (kind.kind === "number") return new NumberEntry("text", kind, spoken(kind.unit), words);
-  if (kind.kind === "yes_no") return new Choice("text", [[true, words.say("yes_button")], [false, words.say("no_button")]], words.say("choose_yes_no"), words);
-  return new Choice("text", kind.options.map((/** @type {Texts} */ texts, /** @type {number} */ i) => [i, spoken(texts)]), words.say("choose_option"), words);
+/** How a truth is entered, by the question's kind. @param {Asked} asked @param {Words} words */
+function entryOf(asked, words) {
+  if (asked.kind === "number") return new NumberEntry("text", asked, asked.unit, words);
+  return new Choice("text", asked.options, words.say(asked.kind === "yes_no" ? "choose_yes_no" : "choose_option"), words);
 }
 
 const STYLE = `

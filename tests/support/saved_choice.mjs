@@ -29,11 +29,11 @@ class SavedControl {
 export class Choice extends SavedControl {
   constructor(labelledBy, options) {
     super(labelledBy);
-    this.truths = options.map(([truth]) => truth);
+    this.truths = options.map(({ truth }) => truth);
     if (options.length > 2) Object.assign(this.controls.style, { maxHeight: "20rem", overflowY: "auto" });
-    this.inputs = options.map(([truth, word]) => {
+    this.inputs = options.map(({ truth, label }) => {
       const input = Object.assign(document.createElement("input"), { type: "radio", name: labelledBy, value: String(truth) });
-      this.controls.append(make("label", {}, input, word));
+      this.controls.append(make("label", {}, input, label));
       return input;
     });
   }

@@ -16,7 +16,7 @@
  */
 
 export { acceptSurvey, acceptWithdrawal } from "./answer/acceptance.mjs";
-export { uniform } from "./answer/asking.mjs";
+export { questionsFor, uniform } from "./answer/asking.mjs";
 export { Client } from "./answer/client.mjs";
 export { randomise, randomiseChoice, randomiseNumber } from "./answer/draw.mjs";
 export { budgetLines, explainBudget } from "./answer/explain/budget.mjs";
@@ -43,6 +43,7 @@ export { checkInvite, ticket } from "./publish/tickets.mjs";
 /**
  * @typedef {import("./answer/acceptance.mjs").AcceptedSurvey} AcceptedSurvey
  * @typedef {import("./answer/acceptance.mjs").SeenVersion} SeenVersion
+ * @typedef {import("./answer/asking.mjs").Asked} Asked
  * @typedef {import("./answer/client.mjs").Truth} Truth
  * @typedef {import("./answer/explain/budget.mjs").Budget} Budget
  * @typedef {import("./answer/explain/words.mjs").Line} Line

@@ -227,3 +227,21 @@ test("it is addressed anew only while no attempt to send it was made", async () 
     await (allowed ? third : assert.rejects(third, refused("ParameterError", /may have been taken/)));
   }
 });
+
+test("a page is told how to ask each question, in the person's language", async () => {
+  const [one] = document().questions, options = [{ en: "Red", de: "Rot" }, { en: "Blue", de: "Blau" }];
+  const choice = { ...CHOICE, kind: { kind: "choice", options }, design: { options: 2, p: "3/4", size: 1 } };
+  const questions = [one, { ...one, ...choice, id: "q2", attribute: "colour" }, { ...one, ...HOURS, id: "q3", attribute: "hours" }];
+  const { survey } = await device().accept(signed(document({ questions })));
+  const [german, english] = [await rr.loadWords("de-AT"), await rr.loadWords("en")];
+  const asked = rr.questionsFor(survey, { words: german });
+  assert.deepEqual(asked.map(({ id, kind }) => [id, kind]), [[one.id, "yes_no"], ["q2", "choice"], ["q3", "number"]]);
+  assert.deepEqual(asked.map((question) => question.options), [
+    [{ truth: true, label: "Ja" }, { truth: false, label: "Nein" }], [{ truth: 0, label: "Rot" }, { truth: 1, label: "Blau" }], [],
+  ]);
+  assert.deepEqual([asked[2].low, asked[2].high, asked[2].unit, asked[2].clip], ["0", "24", "hours", false]); // the survey has no other unit
+  assert.equal(asked[0].text, rr.say(survey, survey.questions[0].text, "de"));
+  assert.equal(rr.questionsFor(survey, { words: english, language: "de" })[1].options[0].label, "Rot");
+  assert.throws(() => rr.questionsFor(survey, { words: "de" }), refused("ParameterError", /loadWords/));
+  assert.throws(() => rr.questionsFor(survey, { words: german, lang: "de" }), refused("ParameterError", /lang/));
+});

@@ -1,16 +1,20 @@
 // @ts-check
 /**
- * Which question is asked, and in which round of a panel: drawn once, before any truth is known.
+ * Which question is asked, and in which round of a panel: drawn once, before any truth is known.  And what a page asks with.
  */
 import { GRID } from "../design/mechanism.mjs";
 import { randomBytes, wholeNumberOf } from "../design/sampling.mjs";
-import { refuse } from "../errors.mjs";
+import { needSettings, refuse } from "../errors.mjs";
+import { say } from "../publish/texts.mjs";
+import { wordsOf } from "./explain/words.mjs";
 
 /**
  * @import { Source } from "../design/sampling.mjs"
+ * @import { Texts } from "../publish/document.mjs"
  * @import { Question } from "../publish/question.mjs"
  * @import { Survey } from "../publish/survey.mjs"
  * @import { Attribute } from "./attributes.mjs"
+ * @import { Words } from "./explain/words.mjs"
  * @import { State } from "./ledger/ledger.mjs"
  */
 
@@ -60,4 +64,25 @@ export function answeredRound(survey, question, given, drawn, now) {
   }
   if ((given !== null && given !== drawn) || drawn >= question.rounds) refuse("NotDrawn", `this device answers ${where} in round ${drawn} only`);
   return drawn;
+}
+
+/** @typedef {Readonly<{id: string, kind: "yes_no" | "choice" | "number", text: string, help: string,
+ *   options: readonly Readonly<{truth: boolean | number, label: string}>[], low: string, high: string, unit: string, clip: boolean}>} Asked
+ *   a question as a page asks it: a number has no options, and only a number has a range */
+
+/** The questions of a survey as a page asks them, each text in the person's language: the `words` are what `loadWords` gave, and the
+ * survey's own texts are in their language too, or in `language`, if the survey has it.  The truth of an option is what `answer` takes.
+ * @param {Survey} survey @param {{words: Words, language?: string}} given @returns {Asked[]} */
+export function questionsFor(survey, given) {
+  needSettings("questionsFor", given, ["words", "language"]);
+  const words = wordsOf("questionsFor", given.words), { language = words.language } = given;
+  const yesNo = () => [{ truth: true, label: words.say("yes_button") }, { truth: false, label: words.say("no_button") }];
+  return survey.questions.map(({ id, text, help, kind: { kind, ...rest } }) => {
+    const { options = [], unit = {}, low = "", high = "", clip = false } = /** @type {any} */ (rest);
+    const labels = options.map((/** @type {Texts} */ label, /** @type {number} */ truth) => ({ truth, label: say(survey, label, language) }));
+    return Object.freeze({
+      id, kind, text: say(survey, text, language), help: say(survey, help, language), options: kind === "yes_no" ? yesNo() : labels,
+      low, high, unit: say(survey, unit, language), clip,
+    });
+  });
 }

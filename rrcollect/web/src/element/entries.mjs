@@ -76,12 +76,12 @@ export class Choice extends Entry {
   #buttons;
   #list;
 
-  /** @param {string} labelledBy the id of the question's heading @param {[boolean | number, Node | string][]} options each with its label
+  /** @param {string} labelledBy the id of the question's heading @param {readonly {truth: boolean | number, label: Node | string}[]} options
    * @param {string} missing what is said if nothing was chosen @param {Words} words */
   constructor(labelledBy, options, missing, words) {
     super();
     this.missing = missing;
-    this.#buttons = options.map(([truth, label]) => {
+    this.#buttons = options.map(({ truth, label }) => {
       const button = make("button", { type: "button", class: "choice", part: "option", role: "radio", onclick: () => this.keep(truth) }, label);
       return { button, truth };
     });

@@ -23,12 +23,12 @@ const sentence = (words, key, sent) => make("p", {}, ...words.parts(key, { sent:
 const KINDS = {
   yes_no: {
     entry: ({ words }, labelledBy) =>
-      new Choice(labelledBy, [[true, words.say("yes_button")], [false, words.say("no_button")]], words.say("choose_yes_no"), words),
+      new Choice(labelledBy, [{ truth: true, label: words.say("yes_button") }, { truth: false, label: words.say("no_button") }], words.say("choose_yes_no"), words),
     sent: ({ words }, kind, answer) => [sentence(words, "sent_answer", words.say(answer === "1" ? "yes" : "no"))],
   },
   choice: {
     entry: (view, labelledBy, { options }) =>
-      new Choice(labelledBy, options.map((/** @type {Texts} */ texts, /** @type {number} */ i) => [i, view.foreign("span", texts)]), view.words.say("choose_option"), view.words),
+      new Choice(labelledBy, options.map((/** @type {Texts} */ texts, /** @type {number} */ truth) => ({ truth, label: view.foreign("span", texts) })), view.words.say("choose_option"), view.words),
     sent: (view, { options }, answer) => {
       const labels = options.filter((/** @type {Texts} */ _, /** @type {number} */ i) => answer[i] === "1").map((/** @type {Texts} */ texts) => view.foreign("span", texts));
       if (labels.length === 1) return [sentence(view.words, "sent_answer", labels[0])];
