@@ -130,6 +130,9 @@ class Mechanism(Private):
     def cells(self) -> int:
         """How many counts a tally has."""
 
+    sums_tell: bool = False
+    """Whether the counts of a tally give back the single answers, however many there are."""
+
     @property
     @abstractmethod
     def blank(self) -> str:

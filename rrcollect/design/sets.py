@@ -119,6 +119,11 @@ class SetDesign(BitMechanism):
         return self.options
 
     @property
+    def sums_tell(self) -> bool:  # type: ignore[override]
+        """Sets of one option, or of all but one: each count is how often one of them was sent."""
+        return self.size in (1, self.options - 1)
+
+    @property
     def q(self) -> Fraction:
         """The chance that an option is in the set if it is not the truth."""
         return (self.size - self.p) / (self.options - 1)

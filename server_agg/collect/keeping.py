@@ -17,10 +17,11 @@ Rules
 6. A copy is one committed state.  SQLite writes it from new pages (no free pages are copied); for PostgreSQL pg_dump
    makes it.  By default nothing that is sealed is in it: neither reports that wait to be folded, which with their key
    could be read in the order of their arrival for as long as a backup exists, nor what is gathered and has no crowd of
-   its segments yet, which two copies would tell apart person by person.  A restored copy has counts, ids, spent
-   tickets, invites and surveys, and works at once under a key of its own.
-7. `with_key` takes both along, sealed, with the one key that opens them, in a folder beside the file: nothing is lost,
-   and anyone with both reads what waited, in order.  No fold happens meanwhile; reports are taken as ever.
+   its segments yet, which two copies would tell apart person by person, nor the answers of crowds that are sealed
+   (`crowds`).  A restored copy has counts, ids, spent tickets, invites and surveys, and works at once under a key of
+   its own; of a choice with more than eight answers it has the sums, or, where sums are answers, what was released.
+7. `with_key` takes all of it along, sealed, with the one key that opens it, in a folder beside the file: nothing is
+   lost, and anyone with both reads what waited, in order.  No fold happens meanwhile; reports are taken as ever.
 8. A copy is not the database it was made of: it takes a name of its own in the folder of keys, here or when it is first
    opened (`epochs`), and never touches the other's key.
 9. A file appears when it is whole, and only its owner may read a copy from its first byte; of one that failed nothing

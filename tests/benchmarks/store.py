@@ -35,7 +35,7 @@ from tests.benchmarks.ingest import CONNECTIONS, served
 from tests.benchmarks.measure import Timing, interleave, take_turns, tell
 from tests.benchmarks.report import show
 from tests.benchmarks.section import FULL, Effort, Ratio, Section, compare, rates
-from tests.inside.collect import ADD_COUNT, IncomingReport, PublishedSurvey, incoming
+from tests.inside.collect import Cell, CellCount, IncomingReport, PublishedSurvey, add_to_crowds, incoming
 from tests.inside.design import from_text
 from tests.inside.publish import ReportRow, known_as
 from tests.support.devices import survey as asked_survey
@@ -143,10 +143,12 @@ def filled(store: Store, asked: Survey, each: int) -> int:
     """So many reports in every cell; how many cells there are."""
     values = asked.segments["one"].values
     groups = [f'{{"one":"{one}","two":"{two}"}}' for one in values for two in values]
-    lines = [(asked.digest, "q1", 0, DESIGN, group, answer, each, 0) for group in groups for answer in "01"]
+    counts = {
+        Cell(asked.digest, "q1", 0, DESIGN, group, answer): CellCount(each) for group in groups for answer in "01"
+    }
     with store.database.writing() as cursor:
-        store.database.run_many(cursor, ADD_COUNT, lines)
-    return len(lines)
+        add_to_crowds(store.database, cursor, {}, counts)
+    return len(counts)
 
 
 def shown(store: Store, asked: Survey) -> dict[str, Any]:

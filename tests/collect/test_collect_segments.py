@@ -93,12 +93,12 @@ def test_the_reader_sees_ids_of_kept_rows_that_are_told_by_folds(postgres, monke
     """The planted bug: rows wait for their crowd, and their ids do not."""
     sound = folding.Folds._write
 
-    def early(self, cursor, folded, name):
+    def early(self, cursor, folded, ring, name, finish):
         ids = {DIGEST: sorted(row.id for row in folded.gathered.rows if row.id not in seen)}
         seen.update(ids[DIGEST])
         rest = {survey: [one for one in own if one not in seen] for survey, own in folded.ids.items()}
         self.database.append_ids(cursor, self._known[DIGEST][1], ids[DIGEST])
-        sound(self, cursor, folded._replace(ids=rest), name)
+        sound(self, cursor, folded._replace(ids=rest), ring, name, finish)
 
     seen = set()
     monkeypatch.setattr(folding.Folds, "_write", early)

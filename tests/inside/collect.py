@@ -11,12 +11,13 @@ from server_agg.collect.http.findings import HEAD, as_csv
 from server_agg.collect.http.pages import asset
 from server_agg.collect.serve import server_config
 from server_agg.collect.settings import settings_from_environment, variable
-from server_agg.collect.store import fold, postgres, sqlite
-from server_agg.collect.store.database import ADD_COUNT, STEPS
-from server_agg.collect.store.epochs import marked_reports
+from server_agg.collect.store import crowds, fold, postgres, sqlite
+from server_agg.collect.store.crowds import add_to_crowds
+from server_agg.collect.store.database import STEPS
+from server_agg.collect.store.epochs import KeyRing, marked_reports
 from server_agg.collect.store.fold import folded_from
 from server_agg.collect.store.keys import EpochKey, KeyFolder
 from server_agg.collect.store.release_rule import next_release
-from server_agg.collect.store.reports import Cell, IncomingReport, Spending, incoming, packed
+from server_agg.collect.store.reports import Cell, CellCount, IncomingReport, Spending, incoming, packed
 from server_agg.collect.store.sqlite import SqliteDatabase
 from server_agg.collect.store.taking import ReportOutcome

@@ -32,7 +32,7 @@ from rrcollect import Choice, Epsilon, Report, RRCollectError, SimulatedCollecto
 from rrcollect import design as designs
 from server_agg import Tallies, Tally, estimate, open_store, survey_results, tally_reports
 from tests.inside.answer import LANGUAGES, Words
-from tests.inside.collect import Catalogue, fold, incoming
+from tests.inside.collect import Catalogue, crowds, incoming
 from tests.inside.design import Source
 from tests.inside.publish import YesNo, fault
 from tests.inside.survey_page import asked_question, released_results
@@ -340,7 +340,7 @@ def bulk_has_the_law(subject: Subject) -> None:
 def registered(made: Any) -> Iterator[None]:
     """While it lasts, what comes over the wire is read as this mechanism's class (a planted one too).  The store keeps
     mechanisms by their text, the page what it tells of them; neither must know one from before, nor keep this one."""
-    kept = (fold._design, asked_question._told)
+    kept = (crowds.mechanism_of, crowds.form_of, asked_question._told)
     for cache in kept:
         cache.cache_clear()
     try:

@@ -78,8 +78,8 @@ def live_results(store: Store, surveys: Iterable[Survey]) -> list[dict[str, Any]
     found = []
     for survey in surveys:
         digest, ahead = survey.digest, unreleased(counted, survey)
-        cells = {cell: each.n for cell, each in counted.get(digest, {}).items()}
-        facts, tallies = last.get(digest), tallies_of(cells, {digest} if survey.pilot else ())
+        crowds = {crowd: held[:2] for crowd, held in counted.get(digest, {}).items()}
+        facts, tallies = last.get(digest), tallies_of(crowds, {digest} if survey.pilot else ())
         headline = None if facts is None else facts.headline
         shown = survey_results(tallies, survey, release=facts, headline=headline, method="anytime").page()
         outcome = ReleaseOutcome(facts, ahead.answers, ahead.waiting, survey.minimum)

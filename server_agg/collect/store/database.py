@@ -13,16 +13,17 @@ Rules
 | `surveys` | signed envelopes; a name and version of a publisher is one survey |
 | `epoch` | one line: the database's name in the folder of keys, which database bears it, its current key, keep rows? |
 | `intake` | waiting reports, sealed (`keys`): one content per transaction that took some |
-| `gathered` | sealed: sums of folded reports whose segments have no crowd yet, and their rows if they are kept |
+| `gathered` | sealed: folded reports that are no crowd yet, by question and round, and the keys of what is sealed |
 | `marks` | marks of the ids and tickets that wait, and the place in the intake where each is |
-| `counts` | how many reports have an answer, by question, design, segments and round |
-| `released` | the same for strangers: what is public, by the labels of blocks (`release_rule`) |
+| `counts` | a line for each crowd: how many reports, and the sums that do not tell single answers (`crowds`) |
+| `answers` | sealed: the answers of crowds whose sums would tell them, or that are still to be released |
+| `released` | sums for strangers: what is public, a line for each label of blocks (`release_rule`) |
 | `releases` | one line per release: when, the headline's round, and the smallest crowd of each question |
 | `ids` | ids that were folded, with the number of their survey |
 | `reports` | rows that were folded, if the owner keeps rows |
 | `invites`, `spent` | hashes of tickets: those that are good, and those that were spent on a question and round |
 
-All but `surveys`, `epoch`, `intake` and `gathered` are clustered by their keys where the database can do it (SQLite),
+All but `surveys`, `epoch` and `intake` are clustered by their keys where the database can do it (SQLite),
 and written in the order of their keys where it cannot (PostgreSQL).
 """
 
@@ -42,7 +43,8 @@ from server_agg.errors import StoreError
 COLUMNS = ", ".join(ReportRow._fields)
 PAGE_COLUMNS = (*[name for name in ReportRow._fields if name != "id"], "id")
 BETWEEN = "\x1f"
-SEALED = ("intake", "marks", "gathered")  # tables that nobody can read without the key of the epoch
+WAITING = ("intake", "marks")  # tables that are emptied when an epoch ends
+SEALED = (*WAITING, "gathered", "answers")  # tables that nobody can read without the key of the epoch
 STEPS = (
     (
         "CREATE TABLE surveys (number {number}, digest TEXT NOT NULL UNIQUE, envelope {bytes} NOT NULL, keys TEXT NOT "
@@ -50,15 +52,18 @@ STEPS = (
         "INTEGER NOT NULL, closed INTEGER NOT NULL DEFAULT 0, withdrawal {bytes}, UNIQUE (publisher, name, version))",
         "CREATE TABLE epoch (database TEXT NOT NULL, identity TEXT, key TEXT NOT NULL, keep_rows INTEGER NOT NULL)",
         "CREATE TABLE intake (place {number}, content {bytes} NOT NULL)",
-        "CREATE TABLE gathered (content {bytes} NOT NULL)",
+        "CREATE TABLE gathered (name TEXT PRIMARY KEY, content {bytes} NOT NULL) {clustered}",
         "CREATE TABLE marks (mark {bytes} PRIMARY KEY, ticket {bytes}, place BIGINT NOT NULL) {clustered}",
         "CREATE UNIQUE INDEX marks_by_ticket ON marks (ticket) WHERE ticket IS NOT NULL",
         "CREATE TABLE counts (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
-        "NULL, segments TEXT NOT NULL, answer TEXT NOT NULL, n BIGINT NOT NULL, published BIGINT NOT NULL DEFAULT 0, "
-        "PRIMARY KEY (survey, question, round, design, segments, answer)) {clustered}",
+        "NULL, segments TEXT NOT NULL, n BIGINT NOT NULL, kept TEXT NOT NULL, PRIMARY KEY (survey, question, round, "
+        "design, segments)) {clustered}",
+        "CREATE TABLE answers (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
+        "NULL, segments TEXT NOT NULL, level INTEGER NOT NULL, content {bytes} NOT NULL, PRIMARY KEY (survey, "
+        "question, round, design, segments, level)) {clustered}",
         "CREATE TABLE released (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
-        "NULL, segments TEXT NOT NULL, answer TEXT NOT NULL, n BIGINT NOT NULL, PRIMARY KEY (survey, question, round, "
-        "design, segments, answer)) {clustered}",
+        "NULL, segments TEXT NOT NULL, n BIGINT NOT NULL, sums TEXT NOT NULL, PRIMARY KEY (survey, question, round, "
+        "design, segments)) {clustered}",
         "CREATE TABLE releases (survey TEXT NOT NULL, number INTEGER NOT NULL, moment BIGINT NOT NULL, headline "
         "INTEGER, crowds TEXT NOT NULL, PRIMARY KEY (survey, number)) {clustered}",
         "CREATE TABLE ids (id {bytes} PRIMARY KEY, survey INTEGER NOT NULL) {clustered}",
@@ -69,12 +74,7 @@ STEPS = (
         "NULL, PRIMARY KEY (ticket, survey, question, round)) {clustered}",
     ),
 )
-CELL = ", ".join(Cell._fields)
-ADD_COUNT = (
-    f"INSERT INTO counts ({CELL}, n, published) VALUES (?, ?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
-    f"ON CONFLICT ({CELL}) DO UPDATE SET n = counts.n + excluded.n, published = counts.published + excluded.published"
-)
-READ_COUNTS = f"SELECT {CELL}, n, published FROM counts"  # noqa: S608
+CROWD = ", ".join(Cell._fields[:5])
 
 Marked = tuple[bytes, "bytes | None", IncomingReport]  # a report with the marks of its id and of its ticket
 
@@ -157,7 +157,7 @@ class Database(ABC):
 
     @abstractmethod
     def empty_intake(self, cursor: Any) -> None:
-        """Delete everything that waits or is gathered."""
+        """Delete everything that waits."""
 
     def delete(self, cursor: Any, table: str, where: str, values: Sequence[object]) -> None:
         """Delete rows for good, as far as one transaction can: `overwrite` does the rest."""

@@ -9,9 +9,14 @@ Rules
    the same name: the name is bound to the database's `identity`.  A copy (a restored dump, a file put elsewhere) finds
    itself under another's name, takes a new one and seals what it brought under a key of its own; the keys of the name
    it had may be another's, and are left alone.
-3. What changes the epoch is one transaction: the intake is emptied, what goes on waiting and what is gathered is sealed
-   under the next key, and that key is named.
-4. What is gathered is read together with the key that its own state of the database names.
+3. What changes the epoch is one transaction: the intake is emptied, what goes on waiting is sealed under the next key,
+   and that key is named.
+4. What is gathered lies by question and round, each under a key of its own; these keys, and those of the surveys'
+   sealed answers (`crowds`), are the *ring*, which the key of the epoch opens.  A fold writes the ring, and what is
+   gathered of the questions and rounds that are folded, each under a new key: of the others nothing is written, and
+   of what was gathered before nothing can be read.  That a question and round was folded is no secret; within it
+   everything is written again, so that nobody sees which segments came.
+5. What is gathered is read together with the key that its own state of the database names.
 """
 
 from __future__ import annotations
@@ -19,15 +24,16 @@ from __future__ import annotations
 import json
 import secrets
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
 from rrcollect.publish.report import ReportRow
+from server_agg.collect.store.crowds import SurveyKeys, erase
 from server_agg.collect.store.database import Database, Marked
 from server_agg.collect.store.keys import EpochKey, KeyFolder
-from server_agg.collect.store.reports import Cell, Crowd, IncomingReport, packed, unpacked
+from server_agg.collect.store.reports import Cell, CellCount, Crowd, IncomingReport, packed, unpacked
 from server_agg.errors import EpochKeyMissing, StoreUnavailable
 
 NOTHING_SEEN = -(2**62)
@@ -39,15 +45,8 @@ Found = TypeVar("Found")
 Group = tuple[str, str, int]  # a survey, and a question and round of it
 
 
-class CellCount(NamedTuple):
-    """How many reports a cell has, and how many of them were released."""
-
-    n: int
-    published: int = 0
-
-
 class GatheredReports(NamedTuple):
-    """Reports that were folded and whose segments have no crowd yet: their sums, and their rows if those are kept."""
+    """Reports that were folded and are no crowd yet: their sums, and their rows if those are kept."""
 
     counts: dict[Cell, CellCount]
     rows: list[ReportRow]
@@ -59,6 +58,29 @@ class GatheredReports(NamedTuple):
 
 
 NOTHING_GATHERED = GatheredReports({}, [])
+
+
+class GatheredKey(NamedTuple):
+    """Where the gathered reports of a question and round lie, their key, and how many rows are among them."""
+
+    name: str
+    secret: str
+    rows: int
+
+
+@dataclass
+class KeyRing:
+    """The keys of what outlives an epoch."""
+
+    surveys: SurveyKeys = field(default_factory=dict)
+    groups: dict[Group, GatheredKey] = field(default_factory=dict)
+
+
+class Regathered(NamedTuple):
+    """What changes of what is gathered: contents that go, and those that come."""
+
+    gone: list[tuple[str]]
+    lines: list[tuple[str, bytes]]
 
 
 @dataclass
@@ -88,10 +110,19 @@ def marked_reports(key: EpochKey, reports: Sequence[IncomingReport]) -> list[Mar
     return list(zip(key.id_marks([row[5] or "" for row, _ in reports]), tickets, reports, strict=True))
 
 
-def _opened_sums(key: EpochKey, content: Any) -> GatheredReports:
-    counts, rows = json.loads(key.opened(bytes(content)))
-    sums = {Cell(*one[:6]): CellCount(*one[6:]) for one in counts}
-    return GatheredReports(sums, [ReportRow(*row) for row in rows])
+def by_group(gathered: GatheredReports) -> dict[Group, GatheredReports]:
+    """What is gathered, by question and round."""
+    found: dict[Group, GatheredReports] = {}
+    for cell, n in gathered.counts.items():
+        found.setdefault(cell[:3], GatheredReports({}, [])).counts[cell] = n
+    for row in gathered.rows:
+        found[row.survey or "", row.question or "", row.round or 0].rows.append(row)
+    return found
+
+
+def _packed(of: GatheredReports) -> bytes:
+    plain = [[*cell[3:], *n] for cell, n in of.counts.items()], of.rows
+    return json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode()
 
 
 class Epochs:
@@ -122,7 +153,7 @@ class Epochs:
             )
             return name
         self.name, bound, name = found
-        left, gathered, lost = list[IncomingReport](), NOTHING_GATHERED, False
+        left, ring, lost = list[IncomingReport](), KeyRing(), False
         try:
             key = self.keys.read(self.name, name)
         except EpochKeyMissing:
@@ -134,13 +165,15 @@ class Epochs:
                 self.database.run(cursor, "UPDATE epoch SET identity = ? WHERE identity IS NULL", (here,))
                 return str(name)
             left = [report for crowd in self.sealed_reports(cursor, key) for report in crowd.reports()]
-            sums = self.database.run(cursor, "SELECT content FROM gathered").fetchone()
-            gathered = NOTHING_GATHERED if sums is None else _opened_sums(key, sums[0])
+            ring = self._opened_ring(cursor, key)
+        if lost:
+            self.database.run(cursor, "DELETE FROM gathered")
+            erase(self.database, cursor, None)
         if not lost or bound not in (None, here):
             self.name = secrets.token_hex(16)
         self.database.run(cursor, "UPDATE epoch SET database = ?, identity = ?", (self.name, here))
         made = self.keys.make(self.name)
-        self.seal_again(cursor, left, gathered, made)
+        self.seal_again(cursor, left, ring, made)
         return made
 
     def _refuse_to_lose(self, cursor: Any, *, copied: bool) -> None:
@@ -149,7 +182,7 @@ class Epochs:
         (sums,) = self.database.run(cursor, "SELECT COUNT(*) FROM gathered").fetchone()
         folder = repr(str(self.keys.folder))
         if waiting or sums:
-            also = " and the sums of groups without a crowd" if sums else ""
+            also = " and sealed answers" if sums else ""
             raise EpochKeyMissing(
                 f"{waiting} reports{also} wait under a key that is not in {folder}: give the folder of keys that this "
                 "database is used with, or, if it is lost (a restored backup has none), give them up (serve "
@@ -207,14 +240,35 @@ class Epochs:
             crowds = self.sealed_reports(cursor, self.current(cursor).key)
         return [report for crowd in crowds for report in crowd.reports()]
 
-    def gathered(self, cursor: Any) -> GatheredReports:
-        """What was folded and has no crowd of its segments yet; `EpochKeyMissing` if a fold came between."""
-        found = self.database.run(cursor, "SELECT epoch.key, gathered.content FROM epoch, gathered").fetchone()
-        if found is None:
-            return NOTHING_GATHERED
-        (name, content), epoch = found, self._epoch
+    def ring(self, cursor: Any) -> KeyRing:
+        """The keys of what outlives the epoch; `EpochKeyMissing` if a fold came between."""
+        (name,) = self.database.run(cursor, "SELECT key FROM epoch").fetchone()
+        epoch = self._epoch
         known = epoch is not None and epoch.name == name
-        return _opened_sums(epoch.key if epoch and known else self.keys.read(self.name, name), content)
+        return self._opened_ring(cursor, epoch.key if epoch and known else self.keys.read(self.name, name))
+
+    def _opened_ring(self, cursor: Any, key: EpochKey) -> KeyRing:
+        found = self.database.run(cursor, "SELECT content FROM gathered WHERE name = ''").fetchone()
+        if found is None:
+            return KeyRing()
+        surveys, groups = json.loads(key.opened(bytes(found[0])))
+        return KeyRing(surveys, {tuple(group): GatheredKey(*one) for group, *one in groups})
+
+    def gathered(
+        self, cursor: Any, ring: KeyRing | None = None, groups: Collection[Group] | None = None
+    ) -> GatheredReports:
+        """What was folded and has no crowd of its segments yet, in all questions and rounds or in these."""
+        keys = (self.ring(cursor) if ring is None else ring).groups
+        wanted = {one.name: group for group, one in keys.items() if groups is None or group in groups}
+        counts: dict[Cell, CellCount] = {}
+        rows: list[ReportRow] = []
+        for name, content in self.database.select_in(cursor, "name, content", "gathered", "name", sorted(wanted)):
+            key = EpochKey(bytes.fromhex(keys[wanted[name]].secret))
+            sums, kept = json.loads(key.opened(bytes(content)))
+            for design, segments, answer, *n in sums:
+                counts[Cell(*wanted[name], design, segments, answer)] = CellCount(*n)
+            rows += [ReportRow(*row) for row in kept]
+        return GatheredReports(counts, rows)
 
     def consistently(self, read: Callable[[Any], Found]) -> Found:
         """What is read from one committed state, with its own key; from the next one if a fold destroyed that."""
@@ -223,16 +277,34 @@ class Epochs:
                 return read(cursor)
         raise StoreUnavailable("the key of the waiting reports is missing")
 
-    def seal_sums(self, cursor: Any, key: EpochKey, gathered: GatheredReports) -> None:
-        """Write what is gathered, in the place of what was."""
-        self.database.run(cursor, "DELETE FROM gathered")
-        if gathered.counts:
-            plain = [[*cell, *n] for cell, n in gathered.counts.items()], gathered.rows
-            content = key.sealed(json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode(), GATHERED_STEP)
-            self.database.append(cursor, "gathered", "content", [(content,)])
+    @staticmethod
+    def sealed_groups(ring: KeyRing, gathered: GatheredReports, groups: Iterable[Group]) -> Regathered:
+        """What is gathered in these questions and rounds, each under a new key, which the ring gets."""
+        gone, lines, found = [], [], by_group(gathered)
+        for group in groups:
+            if group in ring.groups:
+                gone.append((ring.groups.pop(group).name,))
+            if (own := found.get(group)) is not None:
+                new = GatheredKey(secrets.token_hex(16), secrets.token_hex(32), len(own.rows))
+                ring.groups[group] = new
+                lines.append((new.name, EpochKey(bytes.fromhex(new.secret)).sealed(_packed(own), GATHERED_STEP)))
+        return Regathered(gone, sorted(lines))
 
-    def seal_again(self, cursor: Any, left: Sequence[IncomingReport], gathered: GatheredReports, name: str) -> None:
-        """Begin the epoch of the key of this name: what waits on, and what is gathered, sealed under it."""
+    def write_gathered(self, cursor: Any, made: Regathered) -> None:
+        """In the place of what was gathered there."""
+        self.database.run_many(cursor, "DELETE FROM gathered WHERE name = ?", made.gone)
+        self.database.append(cursor, "gathered", "name, content", made.lines)
+
+    def write_ring(self, cursor: Any, key: EpochKey, ring: KeyRing) -> None:
+        """In the place of the ring that there is."""
+        self.database.run(cursor, "DELETE FROM gathered WHERE name = ''")
+        if ring.surveys or ring.groups:
+            plain = ring.surveys, [(group, *one) for group, one in sorted(ring.groups.items())]
+            content = key.sealed(json.dumps(plain, ensure_ascii=False, separators=(",", ":")).encode(), GATHERED_STEP)
+            self.database.append(cursor, "gathered", "name, content", [("", content)])
+
+    def seal_again(self, cursor: Any, left: Sequence[IncomingReport], ring: KeyRing, name: str) -> None:
+        """Begin the epoch of the key of this name: what waits on, and the ring, sealed under it."""
         key = self.keys.read(self.name, name)
         self.database.empty_intake(cursor)
         for start in range(0, len(left), LEFT_PER_PLACE):
@@ -240,8 +312,10 @@ class Epochs:
             marks = [(mark, ticket, place) for mark, ticket, _ in marked_reports(key, some)]
             self.database.append(cursor, "marks", "mark, ticket, place", marks)
             self.database.append(cursor, "intake", "place, content", [(place, key.sealed(packed(some), len(some)))])
-        self.seal_sums(cursor, key, gathered)
-        marks = [(mark, None, GATHERED) for mark in key.id_marks(row.id or "" for row in gathered.rows)]
+        self.write_ring(cursor, key, ring)
+        with_rows = {group for group, one in ring.groups.items() if one.rows}
+        rows = self.gathered(cursor, ring, with_rows).rows
+        marks = [(mark, None, GATHERED) for mark in key.id_marks(row.id or "" for row in rows)]
         self.database.append(cursor, "marks", "mark, ticket, place", sorted(marks))
         self.database.run(cursor, "UPDATE epoch SET key = ?", (name,))
         self._epoch = None

@@ -5,25 +5,28 @@ Rules
    All of them are folded then, and nothing of the others: what is added to the spent tickets, and to the sums that the
    owner sees, is always a crowd of that size.
 2. Stored counts by segment always cover at least `minimum` reports.  A folded report is *gathered* first: it is in a
-   sum that only the key of the epoch opens.  When the sum of a question, round and declared segments has reached the
-   `minimum`, it is added to the counts, and its rows (if rows are kept) and their ids are written.  So nobody who
-   reads the counts or rows after every fold sees one person's segments come and go.
+   sum that only the key of the epoch opens.  When the sum of a crowd (`crowds`) has reached the `minimum`, it is added
+   to the counts, and its rows (if rows are kept) and their ids are written.  So nobody who reads the counts or rows
+   after every fold sees one person's segments come and go.
 3. What is folded has the order of its values, never of its arrival: counts by cell, ids, rows and spent tickets sorted.
 4. What is not ripe goes on waiting, under the next key and in an order drawn afresh.
-5. A survey that is closed is folded to its last report, and all that was gathered of it is counted.  Reports to a
-   survey that the store does not have wait.
+5. A survey that is closed is folded to its last report, and all that was gathered of it is counted.  Where a sum could
+   be a single answer among many (`crowds.Form.SUMS`), what is no crowd with its segments is counted without them, and
+   if that is no crowd either, not at all.  Reports to a survey that the store does not have wait.
 6. A fold is one transaction: counts, ids, rows and spent tickets that are ripe are written, the intake is emptied, what
    is not ripe is sealed again, and the next epoch key is named.  Then every other key of the database is destroyed,
    also one that an earlier fold could not destroy.
 7. Folds, ends of surveys and copies of a database come one after the other, by the lock of the folder of keys.  Other
    work does not wait for it: without `wait` a folder that is busy is `KeysBusy`.
-8. `finish` ends a survey that is over: it is folded to its last report, counts stay, ids, rows, invites and spent
-   tickets are deleted, and nothing is taken for it any more (`closed` is 1).  Then the tables are written again, so
-   that nothing deleted is in their files, and the survey is done (2).  A `finish` that was interrupted is done again.
+8. `finish` ends a survey that is over: it is folded to its last report, counts stay, sealed answers, ids, rows, invites
+   and spent tickets are deleted, and nothing is taken for it any more (`closed` is 1).  Then the tables are written
+   again, so that nothing deleted is in their files, and the survey is done (2).  A `finish` that was interrupted is
+   done again.
 9. Whether rows are kept is a choice of the database, not of a process that happens to fold.
-10. A report is in exactly one cell of the counts, and a cell is a line: reading costs as much as there are cells,
-    however many reports were counted.
+10. A report is in exactly one crowd, and a crowd is a line: reading costs as much as there are crowds, and as there are
+    answers that are still sealed.  A fold costs as much as what came, and what is gathered in the same questions.
 
+>>> from server_agg.collect.store.crowds import sums_of
 >>> from server_agg.collect.store.epochs import waiting_in
 >>> from server_agg.collect.store.reports import crowds_of
 >>> row = ReportRow("ab" * 32, "q1", 0, '{"p00":"3/4","p11":"3/4"}', "1", "0f" * 16, None, "{}")
@@ -40,7 +43,7 @@ set()
 >>> list(folded.counts), [n.n for n in folded.gathered.counts.values()]
 ([], [1, 1, 1])
 >>> cells = {Cell("s1", "tax", 0, row.design, '{"region":"north"}', answer): n for answer, n in (("0", 60), ("1", 40))}
->>> next(iter(tallies_of(cells).values()))
+>>> next(iter(tallies_of(sums_of(cells)).values()))
 Tally(design=Design('3/4', '3/4'), n=100, counts=(40,))
 """
 
@@ -49,20 +52,28 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from functools import lru_cache
 from operator import attrgetter
 from typing import Any, NamedTuple
 
-from rrcollect.design import from_text
-from rrcollect.design.mechanism import Mechanism
 from rrcollect.publish.report import ReportRow
-from server_agg.collect.store.database import ADD_COUNT, COLUMNS, READ_COUNTS
-from server_agg.collect.store.epochs import NOTHING_GATHERED, NOTHING_SEEN, CellCount, Epochs, GatheredReports, Group
-from server_agg.collect.store.reports import SPENDING, Cell, Crowd, IncomingReport, Spending
+from server_agg.collect.store.crowds import (
+    Form,
+    Held,
+    add_to_crowds,
+    erase,
+    form_of,
+    mechanism_of,
+    read_crowds,
+    with_more,
+)
+from server_agg.collect.store.database import COLUMNS
+from server_agg.collect.store.epochs import NOTHING_GATHERED, NOTHING_SEEN, Epochs, GatheredReports, Group, KeyRing
+from server_agg.collect.store.reports import SPENDING, Cell, CellCount, Crowd, IncomingReport, Spending
 from server_agg.count.tallies import Tallies, TallyKey
-from server_agg.count.tally import Tally, counts_of_texts
+from server_agg.count.tally import Tally
 from server_agg.errors import KeysBusy
 
 
@@ -128,9 +139,27 @@ def folded_from(
     return FoldResult(out, ordered, written, spent, GatheredReports(kept, waiting), left, counts.total() - before)
 
 
-@lru_cache(maxsize=4096)
-def _design(text: str) -> Mechanism:
-    return from_text(text)
+def without_few(counts: dict[Cell, CellCount], survey: str | None, minimum: int) -> dict[Cell, CellCount]:
+    """The same, but where sums of few are answers, what is no crowd of the survey is added without its segments, if
+    that is a crowd."""
+    many: Counter[tuple[object, ...]] = Counter()
+    for cell, count in counts.items():
+        many[cell[:5]] += count.n
+    found: dict[Cell, CellCount] = {}
+    few: dict[Cell, CellCount] = {}
+    for cell, (n, public) in counts.items():
+        single = cell.survey == survey and many[cell[:5]] < minimum and form_of(cell.design) is not Form.ANSWERS
+        into, own = (few, cell._replace(segments="{}")) if single else (found, cell)
+        before = into.get(own, CellCount(0))
+        into[own] = CellCount(before.n + n, before.published + public)
+    together: Counter[tuple[object, ...]] = Counter()
+    for cell, count in few.items():
+        together[cell[:5]] += count.n
+    for cell, (n, public) in few.items():
+        if together[cell[:5]] >= minimum:
+            before = found.get(cell, CellCount(0))
+            found[cell] = CellCount(before.n + n, before.published + public)
+    return found
 
 
 @lru_cache(maxsize=65_536)
@@ -138,16 +167,13 @@ def _segments(text: str) -> tuple[tuple[str, str], ...]:
     return tuple(json.loads(text).items())
 
 
-def tallies_of(cells: Mapping[Cell, int], pilots: Collection[str] = ()) -> Tallies:
-    """Counted cells as tallies; `pilots` are the digests of trials."""
-    answers: dict[tuple[str, str, int, str, str], dict[str, int]] = {}
-    for (survey, question, round_, design, segments, answer), n in cells.items():
-        answers.setdefault((survey, question, round_, design, segments), {})[answer] = n
+def tallies_of(crowds: Mapping[Cell, tuple[int, Sequence[int]]], pilots: Collection[str] = ()) -> Tallies:
+    """Crowds (n and the counts of each) as tallies; `pilots` are the digests of trials."""
     made = {}
-    for (survey, question, round_, text, declared), texts in answers.items():
-        mechanism = _design(text)
+    for (survey, question, round_, text, declared, _), (n, sums) in crowds.items():
+        mechanism = mechanism_of(text)
         key = TallyKey(survey, question, mechanism, _segments(declared), round_, survey in pilots)
-        made[key] = Tally(mechanism, sum(texts.values()), counts_of_texts(texts, mechanism))
+        made[key] = Tally(mechanism, n, sums)
     return Tallies(made)
 
 
@@ -186,11 +212,15 @@ class Folds:
                 minimum = self._minimum(finish)
                 crowds = arrived if first else self.epochs.sealed_reports(cursor, epoch.key)
                 (keep,) = self.database.run(cursor, "SELECT keep_rows FROM epoch").fetchone()
-                folded = folded_from(crowds, ripe, minimum, self.epochs.gathered(cursor), keep_rows=bool(keep))
-                name = self.epochs.keys.make(self.epochs.name)
-                self._write(cursor, folded, name)
+                ring = self.epochs.ring(cursor)
+                touched = ripe | {group for group in ring.groups if group[0] == finish}
+                gathered = self.epochs.gathered(cursor, ring, touched)
+                folded = folded_from(crowds, ripe, minimum, gathered, keep_rows=bool(keep))
                 if finish is not None:
-                    self._forget(cursor, finish)
+                    folded = folded._replace(counts=without_few(folded.counts, finish, self._known[finish][0]))
+                self.epochs.write_gathered(cursor, self.epochs.sealed_groups(ring, folded.gathered, sorted(touched)))
+                name = self.epochs.keys.make(self.epochs.name)
+                self._write(cursor, folded, ring, name, finish)
         self.epochs.keys.keep_only(self.epochs.name, name)
         if folded is None:
             return 0
@@ -204,14 +234,17 @@ class Folds:
     def _minimum(self, finish: str | None) -> dict[str, int]:
         return {digest: 0 if digest == finish else least for digest, (least, _) in self._known.items()}
 
-    def _write(self, cursor: Any, folded: FoldResult, name: str) -> None:
+    def _write(self, cursor: Any, folded: FoldResult, ring: KeyRing, name: str, finish: str | None) -> None:
         """Everything a fold changes, in one transaction."""
-        self.database.run_many(cursor, ADD_COUNT, [(*cell, *n) for cell, n in folded.counts.items()])
+        add_to_crowds(self.database, cursor, ring.surveys, folded.counts)
         for survey, ids in folded.ids.items():
             self.database.append_ids(cursor, self._known[survey][1], ids)
         self.database.append(cursor, "reports", COLUMNS, folded.rows)
         self.database.append(cursor, "spent", SPENDING, folded.spent)
-        self.epochs.seal_again(cursor, folded.left, folded.gathered, name)
+        if finish is not None:
+            self._forget(cursor, finish)
+            ring.surveys.pop(finish, None)
+        self.epochs.seal_again(cursor, folded.left, ring, name)
 
     def _forget(self, cursor: Any, survey: str) -> None:
         """What `finish` deletes."""
@@ -220,6 +253,7 @@ class Folds:
         self.database.delete(cursor, "ids", number, (survey,))
         for table in ("reports", "invites", "spent"):
             self.database.delete(cursor, table, "survey = ?", (survey,))
+        erase(self.database, cursor, survey)
 
     def finish(self, survey: str, *, wait: bool = True) -> None:
         """End a survey that is over, as the caller knows: counts stay, ids, rows and tickets are overwritten."""
@@ -239,30 +273,26 @@ class Folds:
 
     def tallies(self, survey: str | None = None) -> Tallies:
         """Exact counts of what was folded, by survey × question × design × segments × round; as costly as cells."""
-        cells = self.counted(survey)
+        crowds = self.counted(survey)
         with self.database.reading() as cursor:
             pilots = self.database.run(cursor, "SELECT digest FROM surveys WHERE pilot = 1").fetchall()
-        counted = {cell: found.n for each in cells.values() for cell, found in each.items()}
+        counted = {crowd: held[:2] for each in crowds.values() for crowd, held in each.items()}
         return tallies_of(counted, {digest for (digest,) in pilots})
 
-    def counted(self, survey: str | None = None) -> dict[str, dict[Cell, CellCount]]:
-        """By survey every cell of what was folded, how many reports it has and how many of them are public: all from
-        one committed state."""
-        where, values = (" WHERE survey = ?", (survey,)) if survey is not None else ("", ())
+    def counted(self, survey: str | None = None) -> dict[str, dict[Cell, Held]]:
+        """By survey every crowd of what was folded, with its answers as far as they are kept: all from one committed
+        state."""
 
-        def read(cursor: Any) -> tuple[list[Any], GatheredReports]:
-            rows = self.database.run(cursor, READ_COUNTS + where, values).fetchall()
-            return rows, self.epochs.gathered(cursor)
+        def read(cursor: Any) -> dict[Cell, Held]:
+            ring = self.epochs.ring(cursor)
+            held = read_crowds(self.database, cursor, ring.surveys, survey)
+            groups = {group for group in ring.groups if survey in (None, group[0])}
+            with_more(held, self.epochs.gathered(cursor, ring, groups).counts)
+            return held
 
-        rows, gathered = self.epochs.consistently(read)
-        found: dict[str, dict[Cell, CellCount]] = {}
-        for *cell, n, published in rows:
-            found.setdefault(cell[0], {})[Cell(*cell)] = CellCount(n, published)
-        for cell, more in gathered.counts.items():
-            if survey in (None, cell.survey):
-                own = found.setdefault(cell.survey, {})
-                n, published = own.get(cell, CellCount(0))
-                own[cell] = CellCount(n + more.n, published + more.published)
+        found: dict[str, dict[Cell, Held]] = {}
+        for crowd, held in self.epochs.consistently(read).items():
+            found.setdefault(crowd.survey, {})[crowd] = held
         return found
 
     def keeps_rows(self) -> bool:

@@ -27,7 +27,16 @@ from typing import Any
 
 from rrcollect.errors import MissingExtra
 from rrcollect.schema import upgrade
-from server_agg.collect.store.database import BETWEEN, PAGE_COLUMNS, SEALED, STEPS, Database, Marked, closed_on_failure
+from server_agg.collect.store.database import (
+    BETWEEN,
+    PAGE_COLUMNS,
+    SEALED,
+    STEPS,
+    WAITING,
+    Database,
+    Marked,
+    closed_on_failure,
+)
 from server_agg.errors import StoreContended, StoreError, StoreFull, StoreUnavailable, UnfitDatabase
 
 try:
@@ -193,7 +202,7 @@ class PostgresDatabase(Database):
         cursor.execute(ADD_IDS, [survey, [bytes.fromhex(id_) for id_ in ids]])
 
     def empty_intake(self, cursor: Any) -> None:
-        cursor.execute(f"TRUNCATE {', '.join(SEALED)}")
+        cursor.execute(f"TRUNCATE {', '.join(WAITING)}")
 
     def overwrite(self) -> None:
         with self._translated(), self._connected(autocommit=True) as connection:

@@ -1,13 +1,14 @@
 """Releases in the store: making the next one, reading the last, and telling beforehand what the next would change.
 
 Rules
-1. A release is one transaction: what is public, which answers that took, and the line that says when.  Two that are
-   asked for at once come one after the other, and the second finds little or nothing new.
+1. A release is one transaction: what is public, which answers that took, and the line that says when.  Folds and
+   releases come one after the other, by the lock of the folder of keys; so the second of two that are asked for at once
+   finds little or nothing new.  While answers are drawn and sealed the database is not locked: reports are taken.
 2. A release that would add no block and change no headline is not made: nothing is written, and the reasons are told.
 3. Strangers read the last release and nothing else.  Nothing in it depends on what was counted since.
 4. The headline is the round that the owner chose, or the whole; what is chosen stays until another is chosen.
-5. Answers that are gathered (`fold`) are released like all others; which of their cells a release took from is noted
-   under the key of the epoch, and told with the counts when their segments have a crowd.
+5. Answers that are gathered (`fold`) or sealed (`crowds`) are released like all others; which of them a release took
+   is noted under seal.
 6. At a stated step (`due`) a survey is released once per step; what came in between waits for the next.
 7. A preview follows the rule of the release itself, on the same counts, and publishes nothing.  It has sizes: how many
    answers of which question, round and group are public now, and how many would be.  It has no values: which answers
@@ -28,28 +29,32 @@ from typing import Any, Final, NamedTuple
 
 from rrcollect.errors import ParameterError
 from rrcollect.publish.survey import Survey
-from server_agg.collect.store.database import CELL, Database
-from server_agg.collect.store.epochs import CellCount, Epochs, GatheredReports
+from server_agg.collect.store.crowds import (
+    PUT_RELEASED,
+    Held,
+    published,
+    read_crowds,
+    read_released,
+    released_lines,
+    unpublished,
+    with_more,
+)
+from server_agg.collect.store.database import Database
+from server_agg.collect.store.epochs import GatheredReports, KeyRing
 from server_agg.collect.store.fold import Folds, tallies_of
 from server_agg.collect.store.release_rule import Release, hierarchy, next_release
-from server_agg.collect.store.reports import Cell
+from server_agg.collect.store.reports import Cell, CellCount
 from server_agg.count.tallies import Tallies
 from server_agg.survey_page.released import MIXED, ReleaseFacts
 
 SAME: Final = -1  # the headline stays what it is
-ADD_RELEASED = (
-    f"INSERT INTO released ({CELL}, n) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
-    f"ON CONFLICT ({CELL}) DO UPDATE SET n = released.n + excluded.n"
-)
-READ_UNPUBLISHED = f"SELECT {CELL}, n - published FROM counts WHERE survey = ? AND n > published"  # noqa: S608
-MARK_PUBLISHED = f"UPDATE counts SET published = published + ? WHERE {CELL.replace(', ', ' = ? AND ')} = ?"  # noqa: S608
 ADD_RELEASE = "INSERT INTO releases (survey, number, moment, headline, crowds) VALUES (?, ?, ?, ?, ?)"
 LAST_RELEASES = (
     "SELECT survey, number, moment, headline, crowds FROM releases AS each WHERE number = (SELECT MAX(number) FROM "
     "releases WHERE survey = each.survey)"
 )
 READ_RELEASED = (  # in one statement, so that it is one committed state
-    "SELECT releases.number, moment, headline, crowds, question, round, design, segments, answer, n FROM releases LEFT "
+    "SELECT releases.number, moment, headline, crowds, question, round, design, segments, n, sums FROM releases LEFT "
     "JOIN released ON released.survey = releases.survey WHERE releases.survey = ? AND releases.number = (SELECT "
     "MAX(number) FROM releases WHERE survey = ?)"
 )
@@ -99,29 +104,58 @@ def make_release(
     """Make what is ripe public; `headline` is a round, None for the whole, or `SAME`."""
     checked_headline(survey, headline)
     folds.fold_unless_busy()
-    database, digest = folds.database, survey.digest
-    with database.writing(alone=True) as cursor:
-        found = database.run(cursor, f"{LAST_RELEASES} AND survey = ?", (digest,)).fetchone()
-        before = None if found is None else _facts(*found[1:])
-        rows = database.run(cursor, READ_UNPUBLISHED, (digest,)).fetchall()
-        unpublished = Counter({Cell(*cell): n for *cell, n in rows})
-        gathered = folds.epochs.gathered(cursor)
-        more = {cell: n - public for cell, (n, public) in gathered.counts.items() if cell.survey == digest}
-        made = next_release(unpublished + Counter(more), survey.minimum, hierarchy(survey), source)
-        kept = None if before is None else before.headline
-        chosen = kept if headline == SAME else headline
-        if not made.added and chosen == kept:
-            return ReleaseOutcome(before, 0, made.waiting, survey.minimum)
-        crowds = {} if before is None else dict(before.crowds)
-        for question, size in made.crowds.items():
-            crowds[question] = min(size, crowds.get(question, size))
-        number = 1 if before is None else before.number + 1
-        moment = int(time.time() if now is None else now)
-        line = (digest, number, moment, chosen, json.dumps(crowds, sort_keys=True))
-        database.run_many(cursor, ADD_RELEASED, [(*cell, n) for cell, n in made.added.items()])
-        counted = unpublished & Counter(made.taken)
-        database.run_many(cursor, MARK_PUBLISHED, [(n, *cell) for cell, n in sorted(counted.items())])
-        _publish_gathered(folds.epochs, cursor, gathered, Counter(made.taken) - counted)
+    with folds.epochs.keys.lock():  # no fold and no other release until this one is written
+        return _made(folds, survey, headline, now, source)
+
+
+class _Found(NamedTuple):
+    """What a release is made of."""
+
+    before: ReleaseFacts | None
+    held: dict[Cell, Held]  # crowds outside the seal, with what is sealed of them
+    ring: KeyRing
+    gathered: GatheredReports
+    public: dict[Cell, tuple[int, list[int]]]
+
+
+def _made(
+    folds: Folds, survey: Survey, headline: int | None, now: float | None, source: random.Random | None
+) -> ReleaseOutcome:
+    database, epochs, digest = folds.database, folds.epochs, survey.digest
+
+    def read(cursor: Any) -> _Found:
+        last = database.run(cursor, f"{LAST_RELEASES} AND survey = ?", (digest,)).fetchone()
+        ring = epochs.ring(cursor)
+        held = read_crowds(database, cursor, ring.surveys, digest)
+        gathered = epochs.gathered(cursor, ring, {group for group in ring.groups if group[0] == digest})
+        public = read_released(database, cursor, digest)
+        return _Found(None if last is None else _facts(*last[1:]), held, ring, gathered, public)
+
+    before, held, ring, gathered, public = epochs.consistently(read)
+    everything = dict(held)
+    with_more(everything, gathered.counts)
+    made = next_release(unpublished(everything), survey.minimum, hierarchy(survey), source)
+    kept = None if before is None else before.headline
+    chosen = kept if headline == SAME else headline
+    if not made.added and chosen == kept:
+        return ReleaseOutcome(before, 0, made.waiting, survey.minimum)
+    crowds = {} if before is None else dict(before.crowds)
+    for question, size in made.crowds.items():
+        crowds[question] = min(size, crowds.get(question, size))
+    number = 1 if before is None else before.number + 1
+    line = (digest, number, int(time.time() if now is None else now), chosen, json.dumps(crowds, sort_keys=True))
+    changed = published(held, made.taken, ring.surveys)
+    counts = dict(gathered.counts)
+    for cell, n in changed.rest.items():
+        counts[cell] = CellCount(counts[cell].n, counts[cell].published + n)
+    groups = {cell[:3] for cell in changed.rest}
+    regathered = epochs.sealed_groups(ring, gathered._replace(counts=counts), sorted(groups))
+    added = released_lines(public, made.added)
+    with database.writing() as cursor:
+        changed.write(database, cursor, digest)
+        database.run_many(cursor, PUT_RELEASED, added)
+        epochs.write_gathered(cursor, regathered)
+        epochs.write_ring(cursor, epochs.current(cursor).key, ring)
         database.run(cursor, ADD_RELEASE, line)
     return ReleaseOutcome(_facts(*line[1:]), made.answers, made.waiting, survey.minimum)
 
@@ -133,11 +167,9 @@ def checked_headline(survey: Survey, headline: int | None) -> None:
         raise ParameterError("headline", headline, f"a round of the survey, 0 to {last}, or null for the whole")
 
 
-def unreleased(counted: Mapping[str, Mapping[Cell, CellCount]], survey: Survey) -> Release:
+def unreleased(counted: Mapping[str, Mapping[Cell, Held]], survey: Survey) -> Release:
     """What a release would do with what was counted (`Folds.counted`); nothing is changed."""
-    cells = counted.get(survey.digest, {})
-    unpublished = {cell: n - published for cell, (n, published) in cells.items() if n > published}
-    return next_release(unpublished, survey.minimum, hierarchy(survey))
+    return next_release(unpublished(counted.get(survey.digest, {})), survey.minimum, hierarchy(survey))
 
 
 def last_facts(database: Database) -> dict[str, ReleaseFacts]:
@@ -154,8 +186,10 @@ def last_release(database: Database, survey: Survey) -> LastRelease | None:
         rows = database.run(cursor, READ_RELEASED, (digest, digest)).fetchall()
     if not rows:
         return None
-    cells = {Cell(digest, *cell): n for _, _, _, _, *cell, n in rows if cell[0] is not None}
-    return LastRelease(_facts(*rows[0][:4]), tallies_of(cells, {digest} if survey.pilot else ()))
+    crowds = {
+        Cell(digest, *crowd): (n, json.loads(sums)) for _, _, _, _, *crowd, n, sums in rows if crowd[0] is not None
+    }
+    return LastRelease(_facts(*rows[0][:4]), tallies_of(crowds, {digest} if survey.pilot else ()))
 
 
 def preview_release(folds: Folds, survey: Survey, *, headline: int | None = SAME) -> dict[str, Any]:
@@ -198,13 +232,6 @@ def due(facts: ReleaseFacts | None, step: timedelta, now: float) -> bool:
     """
     seconds = step.total_seconds()
     return facts is None or facts.at.timestamp() // seconds < now // seconds
-
-
-def _publish_gathered(epochs: Epochs, cursor: Any, gathered: GatheredReports, taken: Counter[Cell]) -> None:
-    """Note, sealed, how many of what is gathered are public now."""
-    if taken:
-        counts = {cell: CellCount(n, published + taken[cell]) for cell, (n, published) in gathered.counts.items()}
-        epochs.seal_sums(cursor, epochs.current(cursor).key, gathered._replace(counts=counts))
 
 
 def _facts(number: int, moment: int, headline: int | None, crowds: str) -> ReleaseFacts:

@@ -76,6 +76,13 @@ class Cell(NamedTuple):
     answer: str = ""
 
 
+class CellCount(NamedTuple):
+    """How many reports a cell has, and how many of them were released."""
+
+    n: int
+    published: int = 0
+
+
 class Crowd(NamedTuple):
     """Waiting reports that have all but answer, id and ticket in common."""
 

@@ -19,7 +19,16 @@ from typing import Any
 from urllib.parse import quote
 
 from rrcollect.schema import upgrade
-from server_agg.collect.store.database import BETWEEN, PAGE_COLUMNS, SEALED, STEPS, Database, Marked, closed_on_failure
+from server_agg.collect.store.database import (
+    BETWEEN,
+    PAGE_COLUMNS,
+    SEALED,
+    STEPS,
+    WAITING,
+    Database,
+    Marked,
+    closed_on_failure,
+)
 from server_agg.errors import StoreError, StoreFull, StoreUnavailable, UnfitDatabase
 
 APPLICATION = 0x72726331  # "rrc1", so that another program's file is told from ours
@@ -169,7 +178,7 @@ class SqliteDatabase(Database):
         cursor.execute(ADD_IDS, (bytes.fromhex("".join(ids)), survey))
 
     def empty_intake(self, cursor: Any) -> None:
-        for table in SEALED:
+        for table in WAITING:
             cursor.execute(f"DELETE FROM {table}")  # noqa: S608 (names of ours)
 
     def delete(self, cursor: Any, table: str, where: str, values: Sequence[object]) -> None:
@@ -199,7 +208,8 @@ class SqliteDatabase(Database):
                     connection.execute("PRAGMA journal_mode = MEMORY")  # a copy that fails is not used
                     connection.execute("UPDATE epoch SET database = ?, identity = NULL", (name,))
                     if not sealed:
-                        self.empty_intake(connection)
+                        for table in SEALED:
+                            connection.execute(f"DELETE FROM {table}")  # noqa: S608 (names of ours)
                         connection.execute("VACUUM")
         finally:
             file.with_name(f"{file.name}-journal").unlink(missing_ok=True)

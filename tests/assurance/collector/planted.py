@@ -38,13 +38,16 @@ from server_agg.collect.store.reports import SPENDING
 from server_agg.errors import StoreError
 from tests.assurance.collector.fuzz_targets import unchecked_fields
 from tests.inside.collect import (
-    ADD_COUNT,
     STEPS,
+    Cell,
+    CellCount,
     Collector,
     IncomingReport,
     KeyFolder,
+    KeyRing,
     ReportOutcome,
     SqliteDatabase,
+    add_to_crowds,
     marked_reports,
     packed,
     postgres,
@@ -132,7 +135,8 @@ class PlainStore(Store):
                 survey, question, round_, design, answer, _, _, segments = report.row
                 database.append(cursor, "reports", COLUMNS, [report.row])
                 database.append(cursor, "spent", SPENDING, [report.spending] if report.spending else [])
-                database.run(cursor, ADD_COUNT, (survey, question, round_, design, segments, answer, 1, 0))
+                cell = Cell(survey or "", question or "", round_ or 0, design or "", segments or "", answer or "")
+                add_to_crowds(database, cursor, {}, {cell: CellCount(1)})
         return [ReportOutcome.NEW] * len(reports)
 
 
@@ -146,19 +150,19 @@ class HoardedKeys(KeyFolder):
 class HastyFolds(Folds):
     """Destroys the old key before the fold is committed."""
 
-    def _write(self, cursor: Any, folded: FoldResult, name: str) -> None:
-        super()._write(cursor, folded, name)
+    def _write(self, cursor: Any, folded: FoldResult, ring: KeyRing, name: str, finish: str | None) -> None:
+        super()._write(cursor, folded, ring, name, finish)
         self.epochs.keys.keep_only(self.epochs.name, name)
 
 
 class HalvingFolds(Folds):
     """Commits the counts of a fold before the rest of it."""
 
-    def _write(self, cursor: Any, folded: FoldResult, name: str) -> None:
-        self.database.run_many(cursor, ADD_COUNT, [(*cell, *n) for cell, n in folded.counts.items()])
+    def _write(self, cursor: Any, folded: FoldResult, ring: KeyRing, name: str, finish: str | None) -> None:
+        add_to_crowds(self.database, cursor, ring.surveys, folded.counts)
         cursor.execute("COMMIT")
         cursor.execute("BEGIN IMMEDIATE")
-        super()._write(cursor, folded._replace(counts={}), name)
+        super()._write(cursor, folded._replace(counts={}), ring, name, finish)
 
 
 def hasty(where: str) -> Store:
