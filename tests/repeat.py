@@ -6,9 +6,11 @@ Rules
    source alone decides.
 2. The chosen tests of a file run as often as was asked for, in pytest processes of their own, `--jobs` of them at once,
    beside `--busy` loops that only use the processor.  The next file is always the one that has had the least time.
-3. A process repeats its tests `AT_ONCE` times, unless a fixture of the file outlives a test (`scope=`): then once.
+3. A process repeats its tests up to `AT_ONCE` times, as many as fit into `SECONDS` by the rounds before, and after each
+   round every fixture is torn down, also one of a module or a session.
 4. At the end there is a table: rounds, tests, failures and the slowest test of each file, then every test that failed
-   with what it said.  A process that ended without a tally is a failure of its file.
+   with what it said.  A process that ended without a tally is a failure of its file.  Ctrl-C and SIGTERM end with
+   the table too.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ import ast
 import copy
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
@@ -40,7 +43,8 @@ WAITS = {
 }  # fmt: skip
 TIMERS = {"fork", "forkpty", "monotonic", "perf_counter", "posix_spawn", "setitimer", "sleep"}
 MARKED = ("process", "browser")
-AT_ONCE = 10
+AT_ONCE = 20
+SECONDS = 60.0
 TALLY = "RRCOLLECT_TALLY"
 ROUNDS = "RRCOLLECT_ROUNDS"
 
@@ -146,11 +150,6 @@ def chosen(root: Path = ROOT) -> list[str]:
     return [path.relative_to(root).as_posix() for path in every if waiting(path, root)]
 
 
-def at_once(name: str, root: Path = ROOT) -> int:
-    """How often one process repeats the tests of a file (rule 3)."""
-    return 1 if "scope=" in (root / name).read_text(encoding="utf-8") else AT_ONCE
-
-
 # ---- inside pytest: `-p tests.repeat` -------------------------------------------------------------------------------
 
 
@@ -184,6 +183,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             items.append(twin)
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    """After the last test of a round nothing is kept for the next one."""
+    if nextitem is not None and nextitem.nodeid == item.session.items[0].nodeid:
+        item.session._setupstate.teardown_exact(None)
+
+
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     FOUND.slowest = max(FOUND.slowest, report.duration)
     if report.failed:
@@ -204,11 +210,14 @@ class File:
     """What is known of a file."""
 
     name: str
-    once: int
     rounds: int = 0
     running: int = 0
     seconds: float = 0.0
     found: Tally = field(default_factory=Tally)
+
+    def fit(self) -> int:
+        """How many rounds one process runs (rule 3)."""
+        return max(1, min(AT_ONCE, int(SECONDS * self.rounds / self.seconds))) if self.rounds else 1
 
     def run(self, rounds: int) -> None:
         """Some rounds in a process of their own."""
@@ -263,7 +272,7 @@ def repeat(files: list[File], wanted: int, jobs: int, until: float) -> None:
                 if not left:
                     break
                 file = min(left, key=lambda file: (file.running > 0, file.seconds))
-                rounds = min(file.once, wanted - file.rounds - file.running)
+                rounds = min(file.fit(), wanted - file.rounds - file.running)
                 file.running += rounds
                 running[pool.submit(file.run, rounds)] = (file, rounds)
             if not running:
@@ -284,7 +293,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--busy", type=int, default=2, help="loops that keep the processor busy")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="start nothing after so many")
     options = parser.parse_intermixed_args(arguments)
-    files = [File(name, at_once(name)) for name in options.files or chosen()]
+    files = [File(name) for name in options.files or chosen()]
+    for each in (signal.SIGINT, signal.SIGTERM):  # a script that starts this in the background has Ctrl-C ignored
+        signal.signal(each, signal.default_int_handler)
     busy = [subprocess.Popen([sys.executable, "-c", "while True: pass"]) for _ in range(options.busy)]
     try:
         repeat(files, options.rounds, options.jobs, time.monotonic() + 60 * options.minutes)

@@ -67,7 +67,6 @@ def test_every_planted_way_of_waiting_is_found(tmp_path: Path) -> None:
     found = repeat.waiting(tmp_path / "tests/test_planted.py", tmp_path)
     assert found == [*every[1:], "TestClass"]
     assert repeat.chosen(tmp_path) == ["tests/test_planted.py"]
-    assert repeat.at_once("tests/test_calm.py", tmp_path) == repeat.AT_ONCE
 
 
 def test_tests_of_this_project_that_are_known_to_wait_are_chosen() -> None:
@@ -85,9 +84,13 @@ def test_tests_of_this_project_that_are_known_to_wait_are_chosen() -> None:
 def test_what_fails_in_one_round_of_three_is_in_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "pytest.ini").write_text("[pytest]\n")
     (tmp_path / "test_sometimes.py").write_text(
-        "import time\n"
+        "import time, pytest\n"
         "rounds = []\n"
-        "def test_it(tmp_path):\n"
+        "@pytest.fixture(scope='session')\n"
+        "def kept(): return []\n"
+        "def test_it(tmp_path, kept):\n"
+        "    assert kept == []\n"
+        "    kept.append(1)\n"
         "    time.sleep(0)\n"
         "    (tmp_path / 'new').mkdir()\n"
         "    rounds.append(1)\n"
@@ -96,13 +99,13 @@ def test_what_fails_in_one_round_of_three_is_in_the_table(tmp_path: Path, monkey
     )
     monkeypatch.setattr(repeat, "ROOT", tmp_path)
     monkeypatch.setenv("PYTHONPATH", str(Path(__file__).resolve().parents[1]))
-    sometimes = repeat.File("test_sometimes.py", 3)
-    gone = repeat.File("test_gone.py", 1)
-    repeat.repeat([sometimes, gone], 3, 1, float("inf"))
-    assert (sometimes.rounds, sometimes.found.tests, sometimes.found.failed.total()) == (3, 1, 1)
-    assert (gone.rounds, gone.found.failed.total()) == (3, 3)
+    sometimes = repeat.File("test_sometimes.py", rounds=1, seconds=0.1)
+    gone = repeat.File("test_gone.py", seconds=1000)
+    repeat.repeat([sometimes, gone], 4, 1, float("inf"))
+    assert (sometimes.rounds, sometimes.found.tests, sometimes.found.failed.total()) == (4, 1, 1)
+    assert (gone.rounds, gone.found.failed.total()) == (4, 4)
     lines = "\n".join(repeat.table([sometimes, gone]))
-    assert "test_sometimes.py::test_it: failed 1 times in 3 rounds" in lines
+    assert "test_sometimes.py::test_it: failed 1 times in 4 rounds" in lines
     assert "the second time" in lines
     assert "test_gone.py (the process ended with 4)" in lines
 
