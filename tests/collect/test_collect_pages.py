@@ -284,8 +284,11 @@ def test_the_choice_is_one_stop_for_tab_and_moves_by_arrows(collector, visit):
     accessible(page)
 
 
-def test_what_was_drawn_is_shown_when_it_has_left_and_not_before(collector, visit):
+@pytest.mark.parametrize("declined", [True, False])
+def test_what_was_drawn_is_shown_when_it_has_left_and_not_before(collector, visit, declined):
+    """Its moment comes by the page's clock."""
     visit.context.add_init_script(LATE)
+    visit.context.clock.install()
     page = visit.page(f"{collector.url}/s/{collector.page_of()}")
     gate = []
     visit.context.route("**/reports", lambda route: gate.append(route.request.url))
@@ -293,10 +296,18 @@ def test_what_was_drawn_is_shown_when_it_has_left_and_not_before(collector, visi
     page.get_by_role("button", name="Send").click()
     page.get_by_text("Drawn, not sent yet.").wait_for()
     assert page.locator(".sent").count() == 0
-    page.get_by_role("button", name="Do not send it").click()  # a no is a no
-    page.get_by_text("You declined. Nothing was sent.").wait_for()
-    page.wait_for_timeout(6000)  # its moment passes
-    assert gate == []
+    if declined:  # a no is a no
+        page.get_by_role("button", name="Do not send it").click()
+        page.get_by_text("You declined. Nothing was sent.").wait_for()
+        page.clock.fast_forward(10_000)
+        page.evaluate(
+            "async () => { await indexedDB.databases(); await new Promise((next) => setTimeout(next, 100)); }"
+        )
+        assert gate == []
+    else:
+        with page.expect_request("**/reports"):
+            page.clock.fast_forward(10_000)
+        assert page.locator(".sent").count() == 0  # it is under way
     assert open_rows(collector) == []
 
 

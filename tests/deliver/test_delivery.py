@@ -359,6 +359,22 @@ def test_an_interrupt_stops_further_attempts_and_hangs_up(tmp_path):
     assert sorted(r.attempts for r in device.budget().reports) == [0] * 7 + [1]
 
 
+def test_an_ignored_interrupt_cuts_nothing_off(device):
+    """A script that starts a program in the background has SIGINT ignored, and the program inherits that."""
+
+    class Interrupted(Reply):
+        def send(self, destination, body):
+            super().send(destination, body)
+            signal.raise_signal(signal.SIGINT)
+
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        device.deliver(Interrupted())
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert {report.state for report in device.budget().reports} == {"delivered"}
+
+
 # ---- the collector in memory ----------------------------------------------------------------------------------------
 
 
