@@ -13,7 +13,6 @@ import urllib.request
 import pytest
 
 import rrcollect
-
 from tests.support.command_line import PROGRAM, run
 from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE, until
@@ -23,7 +22,7 @@ IN_THE_BACKGROUND = ["sh", "-c", 'trap "" INT; exec "$@"', "sh", *PROGRAM]
 
 def answers(address):
     try:
-        with urllib.request.urlopen(address, timeout=PATIENCE):
+        with urllib.request.urlopen(address, timeout=PATIENCE):  # noqa: S310
             return True
     except OSError:
         return False
