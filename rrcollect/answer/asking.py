@@ -20,6 +20,7 @@ from datetime import datetime
 
 from rrcollect.answer.attributes import Attribute, Attributes
 from rrcollect.answer.ledger.content import Change
+from rrcollect.answer.ledger.names import all_names, remember_names
 from rrcollect.design.sampling import Source, random_bytes
 from rrcollect.errors import Expired, NotDrawn, NotOpen, ParameterError, RoundClosed, UnknownAttribute
 from rrcollect.publish.question import Question
@@ -67,7 +68,10 @@ class QuestionDraw:
         for question in asked:
             attribute = self.attributes.registered(survey, question) if question.panel else None
             rounds = _not_closed(survey, question, self.now)
-            if attribute is not None and rounds and panel_round(change.connection, attribute) is None:
+            if attribute is None or not rounds:
+                continue
+            remember_names(change, (attribute.name, *attribute.aliases))
+            if panel_round(change.connection, attribute) is None:
                 number = rounds[uniform(len(rounds), self.source)]
                 change.insert("panels", {"attribute": attribute.name, "round": number})
 
@@ -83,7 +87,8 @@ def asked_question(connection: sqlite3.Connection, survey: Survey) -> Question |
 def panel_round(connection: sqlite3.Connection, attribute: Attribute) -> int | None:
     """The round drawn for a panel about the attribute, under its name or else the first of its aliases."""
     kept = dict(connection.execute("SELECT attribute, round FROM panels").fetchall())
-    return next((kept[name] for name in (attribute.name, *attribute.aliases) if name in kept), None)
+    names = all_names(connection, (attribute.name, *attribute.aliases))
+    return next((kept[name] for name in names if name in kept), None)
 
 
 def check_asked(question: Question, drawn: Question | None) -> None:

@@ -36,7 +36,6 @@ from rrcollect.errors import LedgerError, ParameterError
 from rrcollect.publish.envelope import Withdrawal
 from rrcollect.publish.question import Question
 from rrcollect.publish.report import Report
-from rrcollect.publish.texts import fingerprint
 from rrcollect.publish.tickets import ticket
 
 
@@ -191,7 +190,7 @@ class Client:
             survey.survey.collector,
             survey.survey.publisher,
             aliases=attribute.aliases,
-            fingerprints=frozenset(map(fingerprint, question.text.values())),
+            fingerprints=question.fingerprints,
             times=schedule(now.timestamp(), self._timing.spread),
             declared=segments is not None,
             kind=question.kind.truths,

@@ -49,6 +49,7 @@ from rrcollect.errors import (
 )
 from rrcollect.publish.document import Document, Frozen, Name, Passages, by_language, read_by
 from rrcollect.publish.kinds import AnyKind, Choice, Kind, Number, YesNo
+from rrcollect.publish.texts import fingerprint
 
 MOST_ROUNDS = 1000
 
@@ -168,6 +169,11 @@ class Question(Document):
     def answered_rounds(self) -> int:
         """In how many rounds one device answers (rule 3)."""
         return 1 if self.panel else self.rounds
+
+    @property
+    def fingerprints(self) -> frozenset[str]:
+        """Of the words in which it is asked, in all languages: what ledgers know a question by."""
+        return frozenset(map(fingerprint, self.text.values()))
 
     @property
     def sentences(self) -> Sentences:

@@ -66,6 +66,7 @@ def add_randomise(parser: ArgumentParser) -> None:
         ("--by", str, "a column with a segment; sent as it is", {**MANY, "metavar": "COLUMN"}),
         *(DESIGN, KIND),
         ("--ledger", Path, "who was drawn before (default: bulk-ledger.sqlite3 in your data folder)"),
+        ("--alias", str, "an earlier name of the attribute, PUBLISHER/ATTRIBUTE", {**MANY, "metavar": "NAME"}),
         ("--draw-again", bool, "draw also who was drawn before; with --because"),
         ("--because", str, "why; kept in the ledger with the time", {"metavar": "REASON"}),
         ("--sample", Path, f"write {SAMPLE} made-up truths to practise on", {"metavar": "FILE"}),
@@ -174,6 +175,7 @@ def _reserve(options: Namespace, accepted: AcceptedSurvey | None, roster: Roster
 
     from rrcollect import AnswerRefused, Policy
     from rrcollect.answer.ledger.bulk import Reservation
+    from rrcollect.errors import AlreadyAnswered
     from server_agg.cli.truths import naming
 
     where, again = f"column {options.column!r} of {options.truths}", options.because
@@ -185,8 +187,14 @@ def _reserve(options: Namespace, accepted: AcceptedSurvey | None, roster: Roster
         attribute, policy = f"{accepted.survey.publisher}/{question.attribute}", Policy()
         with naming(options.truths):
             reserved = ledger.reserve(
-                attribute, options.round, roster.people, policy.cost(question), policy, again=again, table=roster.marks
+                *(attribute, options.round, roster.people, policy.cost(question), policy),
+                fingerprints=question.fingerprints,
+                aliases=options.alias,
+                again=again,
+                table=roster.marks,
             )
+    except AlreadyAnswered as error:
+        raise AnswerRefused(f"{where}: {error}; here: --alias NAME") from None
     except AnswerRefused as error:
         raise AnswerRefused(f"{where}: {error}: use those answers; {AGAIN}. --id tells people apart") from None
     if not reserved.new.any():

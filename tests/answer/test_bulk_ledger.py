@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from rrcollect import AnswerRefused, BulkLedger, LedgerError, ParameterError, Policy, Promise
 from rrcollect.answer.ledger.bulk import BulkLedgerFile
-from rrcollect.errors import LedgerCorrupt, LedgerNewer, LedgerRestored, LedgerUnavailable
+from rrcollect.errors import AlreadyAnswered, LedgerCorrupt, LedgerNewer, LedgerRestored, LedgerUnavailable
+from rrcollect.publish.texts import fingerprint
 from tests.support.bulk_crashing import reservation_killed_everywhere
 from tests.support.ledger_crashing import in_child
 
@@ -395,3 +396,27 @@ def test_an_older_schema_is_brought_forward_and_keeps_its_draws(tmp_path, monkey
     with closing(sqlite3.connect(tmp_path / NAME)) as connection:
         assert connection.execute("PRAGMA user_version").fetchone() == (2,)
         assert connection.execute("SELECT text FROM notes").fetchall() == [("made",)]
+
+
+# ---- names and words, as on a device --------------------------------------------------------------------------------
+
+
+def test_the_same_words_under_other_names_are_drawn_once(tmp_path):
+    """Five names, one question, 40 people: five draws of each before."""
+    asked = frozenset(map(fingerprint, ["Ever doped?", "Jemals gedopt?"]))
+    assert all(new(tmp_path, PEOPLE, "P/a0", fingerprints=asked))
+    for name in ("P/a1", "P/a2", "P/a3", "P/a4"):
+        for again in (None, "the disk broke"):
+            with pytest.raises(AlreadyAnswered, match="these words were answered before, for the attribute 'P/a0'"):
+                new(tmp_path, PEOPLE, name, fingerprints={fingerprint("EVER doped")}, again=again)
+    assert [run.people for run in ledger(tmp_path).runs()] == [40]
+
+
+def test_an_alias_is_the_same_attribute_for_good(tmp_path):
+    asked = {fingerprint("Ever doped?")}
+    assert all(new(tmp_path, PEOPLE[:20], "P/a", fingerprints=asked))
+    assert new(tmp_path, PEOPLE[:21], "P/b", fingerprints=asked, aliases=["P/a"]) == [False] * 20 + [True]
+    assert new(tmp_path, PEOPLE[:21], "P/b") == [False] * 21  # the alias is not declared any more
+    assert new(tmp_path, PEOPLE[:21], "P/a") == [False] * 21
+    spent = Policy(attribute_epsilon="ln 3")
+    assert ledger(tmp_path).reserve("P/b", 1, PEOPLE[:1], LN3, spent).over_budget == 1  # spent under the other name

@@ -142,7 +142,7 @@ def test_aliases_are_a_tuple_of_names(aliases):
 def test_the_search_catches_a_ledger_that_does_not_look_at_words(tmp_path, monkeypatch):
     """The planted bug: fingerprints that are never found."""
     fresh = itertools.count()
-    monkeypatch.setattr("rrcollect.answer.client.fingerprint", lambda text: str(next(fresh)))
+    monkeypatch.setattr("rrcollect.publish.question.fingerprint", lambda text: str(next(fresh)))
     source = CountingSource()
     device = client(tmp_path, attributes=["a", "b"], source=source)
     for name in ("a", "b"):
@@ -196,3 +196,41 @@ def test_the_browser_client_has_the_same_table_of_letters():
     table = re.search(r"const ALIKE = (\[.*?\n\]);", text, re.DOTALL)[1]
     assert json.loads(re.sub(r",\s*\]", "]", table)) == list(ALIKE)
     assert len("".join(ALIKE)) == len(set("".join(ALIKE)))
+
+
+# ---- names that were used as one are one for good -------------------------------------------------------------------
+
+
+def test_a_dropped_alias_brings_no_second_draw(tmp_path):
+    """Release 1 knows "a", release 2 calls it "b", release 3 has forgotten that; release 4 has both, release 5 "c"."""
+    source = CountingSource()
+    releases = [["a"], [Attribute("b", aliases=("a",))], ["b"], ["a", "b"], [Attribute("c", aliases=("b",))], ["c"]]
+    answers = set()
+    for number, attributes in enumerate(releases):
+        device = client(tmp_path, attributes=attributes, source=source)
+        name = attributes[-1] if isinstance(attributes[-1], str) else attributes[-1].name
+        answers.add(
+            device.answer(device.accept(asked(name, f"Wording {number}?", version=number + 1)), "q", True).answer
+        )
+    assert source.times == 1
+    assert len(answers) == 1
+
+
+def test_an_alias_counts_from_its_first_use_on_in_both_directions(tmp_path):
+    """Nothing was drawn under the alias when it was used; later the app asks under the alias alone."""
+    source = CountingSource()
+    first = client(tmp_path, attributes=[Attribute("b", aliases=("a",))], source=source)
+    first.answer(first.accept(asked("b", "Ever?")), "q", True)
+    later = client(tmp_path, attributes=["a"], source=source)
+    later.answer(later.accept(asked("a", "Otherwise?")), "q", True)
+    assert source.times == 1
+
+
+def test_a_panel_keeps_its_round_when_the_alias_is_dropped(tmp_path):
+    drawn = set()
+    for number, attributes in enumerate([["a"], [Attribute("b", aliases=("a",))], ["b"]]):
+        device = client(tmp_path, attributes=attributes)
+        about = "a" if number == 0 else "b"
+        panel = question(id="q", attribute=about, text=f"{number}?", rounds=500, panel=True)
+        drawn.add(device.panel_round(device.accept(envelope(panel, name=f"s{number}")), "q"))
+    assert len(drawn) == 1

@@ -3,7 +3,8 @@
 Rules
 1. A draw is a person, an attribute and a round.  `reserve` says which people may be drawn now, and has reserved them
    when it returns, exclusively and durably (one SQLite transaction, synchronous=FULL): before the first random byte.
-   Two programs at once wait for each other, and the second finds the first one's people drawn.
+   Two programs at once wait for each other, and the second finds the first one's people drawn.  An attribute is known
+   by its names and its words, by the same rules as on a device (`names`).
 2. Reserved is drawn: whatever happens afterwards, those people are not drawn again for that attribute and round, by
    whatever design.  The way on from a run that was cut off is the opt-in `again`: a reason, kept with its time.
 3. Every reservation is debited for life, exactly.  Whoever would come above the policy's caps for the attribute or for
@@ -27,15 +28,16 @@ import os
 import secrets
 import sqlite3
 import unicodedata
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rrcollect.answer.ledger.content import META, Change
+from rrcollect.answer.ledger.content import META, NAMES, Change
 from rrcollect.answer.ledger.file import LedgerFile
+from rrcollect.answer.ledger.names import all_names, check_words, remember_names
 from rrcollect.answer.ledger.rules import passes
 from rrcollect.answer.policy import Policy
 from rrcollect.design.promise import Promise, total
@@ -60,6 +62,7 @@ class BulkLedgerFile(LedgerFile):
     steps: ClassVar = [
         [
             META,
+            *NAMES,
             "CREATE TABLE secret (key BLOB NOT NULL)",
             "CREATE TABLE runs (seq INTEGER PRIMARY KEY, attribute TEXT, round INTEGER, epsilon TEXT, delta TEXT, "
             "people BLOB NOT NULL, marks BLOB NOT NULL, because TEXT, at TEXT)",
@@ -132,13 +135,18 @@ class BulkLedger:
         cost: Promise,
         policy: Policy,
         *,
+        fingerprints: Collection[str] = (),
+        aliases: Sequence[str] = (),
         again: str | None = None,
         table: Mapping[str, str] | None = None,
     ) -> Reservation:
         """Reserve everybody who was not drawn for this attribute and round, and whose budget allows this cost.
 
-        `ids` may be what `keyed` made of them.  `again` is the reason for drawing people a second time.  `table` marks
-        the table they stand in: if it was drawn without ids, it is refused."""
+        `ids` may be what `keyed` made of them.  `fingerprints` are those of the words in which it is asked
+        (`Question.fingerprints`): refused, if they were answered under another name.  `aliases` are earlier names of
+        the attribute in this ledger: what was drawn under them counts, from now on for good.  `again` is the reason for
+        drawing people a second time.  `table` marks the table they stand in: if it was drawn without ids, it is
+        refused."""
         if not isinstance(attribute, str) or not attribute:
             raise ParameterError("attribute", attribute, 'its name, such as "publisher/attribute"')
         if type(round) is not int or not 0 <= round < MOST_ROUNDS:
@@ -152,13 +160,16 @@ class BulkLedger:
         _refuse_repeated(ranked, order)
         with self._file.transaction() as change:
             marks = self._refuse_drawn_table(change.connection, table or {}, again, "attribute IS NULL")
-            before, spent, number = _history(change.connection, ranked, attribute, round)
+            names = all_names(change.connection, (attribute, *aliases))
+            check_words(change.connection, fingerprints, names)
+            before, spent, number = _history(change.connection, ranked, names, round)
             above = [passes(own, cost, policy.attribute) or passes(life, cost, policy.life) for own, life in spent]
             over = np.array(above, np.bool_)[number]
             drawn = ~over if again else ~over & ~before
             if drawn.any():
                 row = {"attribute": attribute, "round": round, "epsilon": str(cost.epsilon), "delta": str(cost.delta)}
                 _append(change, {**row, "people": ranked[drawn].tobytes(), "marks": marks}, again)
+                remember_names(change, names, fingerprints)
         new = np.empty(drawn.size, np.bool_)
         new[order] = drawn
         left = ~drawn & ~over
@@ -238,9 +249,9 @@ def _refuse_repeated(ranked: People, order: NDArray[np.intp]) -> None:
 
 
 def _history(
-    connection: sqlite3.Connection, ranked: People, attribute: str, round_: int
+    connection: sqlite3.Connection, ranked: People, names: Sequence[str], round_: int
 ) -> tuple[NDArray[np.bool_], list[tuple[Promise, Promise]], NDArray[np.int64]]:
-    """Who was drawn for this attribute and round; and what people have spent, exactly, in all runs so far.
+    """Who was drawn for the attribute of these names in this round; and what people have spent, exactly, in all runs.
 
     The second is a list of (spent on this attribute, spent for life), the third everybody's place in it: there are few
     different pairs among millions of people."""
@@ -253,13 +264,13 @@ def _history(
         there = _found(ranked, np.frombuffer(blob, HASH))
         if not there.any():
             continue
-        if (name, when) == (attribute, round_):
+        if name in names and when == round_:
             before |= there
         debit = Promise.of(epsilon, delta)
         listed, moved = list(sums), np.arange(len(sums))
         for old in np.unique(number[there]):
             own, life = listed[old]
-            after = (total((own, debit)) if name == attribute else own, total((life, debit)))
+            after = (total((own, debit)) if name in names else own, total((life, debit)))
             moved[old] = sums.setdefault(after, len(sums))
         number[there] = moved[number[there]]
     return before, list(sums), number

@@ -20,9 +20,14 @@ from rrcollect.answer.ledger.guard import link
 BITS = 2048  # of the number that a row adds to the content
 
 META = "CREATE TABLE meta (key TEXT PRIMARY KEY, value TEXT NOT NULL)"
+NAMES = [  # of every ledger: which words were answered about which attribute, and which names are one (`rules`)
+    "CREATE TABLE words (fingerprint TEXT PRIMARY KEY, attribute TEXT NOT NULL)",
+    "CREATE TABLE same (name TEXT NOT NULL, other TEXT NOT NULL, PRIMARY KEY (name, other))",
+]
 STEPS = [
     [
         META,
+        *NAMES,
         "CREATE TABLE draws (seq INTEGER PRIMARY KEY, attribute TEXT NOT NULL, round INTEGER NOT NULL, "
         "design TEXT NOT NULL, answer TEXT NOT NULL, "
         "epsilon TEXT NOT NULL, delta TEXT NOT NULL, kind TEXT NOT NULL, UNIQUE (attribute, round))",
@@ -33,7 +38,6 @@ STEPS = [
         "times TEXT NOT NULL DEFAULT '[]', attempts INTEGER NOT NULL DEFAULT 0, "
         "earlier_attempts INTEGER NOT NULL DEFAULT 0, "  # those of reports that this one replaced
         "PRIMARY KEY (survey, question, round))",
-        "CREATE TABLE words (fingerprint TEXT PRIMARY KEY, attribute TEXT NOT NULL)",
         "CREATE TABLE surveys (publisher TEXT NOT NULL, name TEXT NOT NULL, version INTEGER NOT NULL, "
         "digest TEXT NOT NULL, PRIMARY KEY (publisher, name))",
         "CREATE TABLE withdrawn (survey TEXT NOT NULL, publisher TEXT NOT NULL, moment TEXT NOT NULL, "

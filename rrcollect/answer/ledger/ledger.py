@@ -25,13 +25,14 @@ import os
 import sqlite3
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from rrcollect.answer.acceptance import SeenVersion, check_version
 from rrcollect.answer.asking import QuestionDraw, asked_question, panel_round
 from rrcollect.answer.attributes import Attribute
 from rrcollect.answer.ledger.content import DRAWS, Change
 from rrcollect.answer.ledger.file import ForeignError, LedgerFile
+from rrcollect.answer.ledger.names import all_names, remember_names
 from rrcollect.answer.ledger.rules import (
     EarlierReport,
     LedgerRequest,
@@ -106,12 +107,12 @@ class Ledger:
         `draw` is called at most once, inside the transaction, after every check has passed, and only if the attribute
         was never drawn in this round.  If it raises, nothing is stored, and the caller gets its error unchanged."""
         with self.file.transaction() as change:
+            names = all_names(change.connection, request.names)
+            request = replace(request, aliases=names[1:]) if names != request.names else request
             done, known = self._decide(change.connection, request, policy)
             made = _made(change, request, known, draw) if done is None else _again(change, request, done)
             change.delete("declined", "survey = ? AND question = ?", (made.survey, made.question))
-            for fingerprint in sorted(request.fingerprints):
-                row = {"fingerprint": fingerprint, "attribute": request.attribute}
-                change.insert("words", row, unless_there=True)
+            remember_names(change, request.names, request.fingerprints)
         return made
 
     def _decide(self, connection: sqlite3.Connection, request: LedgerRequest, policy: Policy) -> Decided:

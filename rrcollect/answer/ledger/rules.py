@@ -1,12 +1,11 @@
 """What a ledger holds about a question, and what follows from it: a report made before, an answer drawn before, a first
-draw that the budgets allow, or a refusal.
+draw that the budgets allow, or a refusal.  What an attribute is, under all its names and words, `names` says.
 
 Rules
-1. An attribute is its name and its aliases: earlier names in this ledger.  What was drawn under any of them counts as
-   drawn, and as spent; of several draws of one round the earliest is the answer.  It is drawn in no more rounds than
-   the app collects it in, whether its questions are panels or not; and about one range of truths.
-2. What a person read identifies a draw too.  Words that were answered under another attribute are refused, in whatever
-   survey, language, case or punctuation they come; the app declares an alias if both are one attribute.
+1. What was drawn under any name of an attribute counts as drawn, and as spent; of several draws of one round the
+   earliest is the answer.  It is drawn in no more rounds than the app collects it in, whether its questions are panels
+   or not; and about one range of truths.
+2. Words that were answered under another attribute are refused.
 3. A report that the collector never took may be re-addressed: another ticket or other segments around the same answer.
    One that was delivered, handed to the app, or sent without a verdict stays as it is.
 4. A repeated report carries few bits.  One of more than `MOST_REPEATED` values is handed out for its own survey,
@@ -19,10 +18,10 @@ from __future__ import annotations
 
 import sqlite3
 from collections import Counter
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from rrcollect.answer.ledger.names import check_words, known_as, places
 from rrcollect.answer.policy import Policy
 from rrcollect.design import from_text
 from rrcollect.design.parameters import Epsilon
@@ -98,14 +97,8 @@ def earlier_report(connection: sqlite3.Connection, request: LedgerRequest) -> Ea
         (asked.survey, asked.question, asked.round),
     ).fetchone()
     if row is not None and row[0] not in request.names:
-        raise _known("this question was answered", row[0], request)
-    said = sorted(request.fingerprints)
-    for (attribute,) in connection.execute(
-        f"SELECT attribute FROM words WHERE fingerprint IN ({_places(said)}) ORDER BY fingerprint",  # noqa: S608
-        said,
-    ):
-        if attribute not in request.names:
-            raise _known("these words were answered", attribute, request)
+        raise known_as("this question was answered", row[0], request.attribute)
+    check_words(connection, request.fingerprints, request.names)
     return EarlierReport(Report.from_bytes(row[1]), *row[2:]) if row is not None else None
 
 
@@ -124,7 +117,7 @@ def earlier_answer(connection: sqlite3.Connection, request: LedgerRequest, polic
     asked = request.report
     draws = connection.execute(
         "SELECT attribute, round, kind, design, answer, epsilon, delta FROM draws "  # noqa: S608
-        f"WHERE attribute IN ({_places(request.names)}) ORDER BY seq",
+        f"WHERE attribute IN ({places(request.names)}) ORDER BY seq",
         request.names,
     ).fetchall()
     for name, number, kind, design, answer, *_ in draws:
@@ -168,21 +161,9 @@ def earlier_answer(connection: sqlite3.Connection, request: LedgerRequest, polic
     return None
 
 
-def _places(values: Sequence[str]) -> str:
-    """One place of an SQL statement for each value."""
-    return ", ".join("?" * len(values))
-
-
 def cost_of(epsilon: str, delta: str) -> Promise:
     """A cost as the ledger spells it."""
     return Promise(Epsilon(epsilon), Fraction(delta))
-
-
-def _known(what: str, earlier: str, request: LedgerRequest) -> AlreadyAnswered:
-    return AlreadyAnswered(
-        f"{what} before, for the attribute {shown(earlier)}; no second answer is drawn for {shown(request.attribute)}. "
-        f"If both are one attribute, the app says so: Attribute(…, aliases=({shown(earlier)},))"
-    )
 
 
 def _shown(cost: Promise) -> str:

@@ -44,11 +44,11 @@ from tests.support.devices import KEY, PUBLISHER, envelope, question
 BUDGET = 27  # the lifetime budget is its logarithm
 POLICY = Policy([TrustedPublisher(PUBLISHER, [KEY.public])], lifetime_epsilon=f"ln({BUDGET})")
 ATTRIBUTES = [Attribute("a", rounds=2), Attribute("b"), Attribute("c"), Attribute("d")]
-USUAL, OTHER, SETS = Design("3/4", "3/4"), Design("5/8", "5/8"), SetDesign(5, 2, "2/3").to_grid()
+USUAL, OTHER, SETS = Design("3/4", "3/4"), Design("5/8", "5/8"), SetDesign(4, 1, "1/2").to_grid()
 FACTORS = {USUAL.text: Fraction(3), OTHER.text: Fraction(5, 3), SETS.text: Fraction(3)}  # it costs its logarithm
 KINDS: dict[str, dict[str, Any]] = {  # one of each
     "a": {"rounds": 2},
-    "b": {"kind": Choice(options=["1", "2", "3", "4", "5"]), "design": SETS},
+    "b": {"kind": Choice(options=["1", "2", "3", "4"]), "design": SETS},
     "c": {"kind": Number(low=0, high=24)},
 }
 TRUTHS: dict[str, Truth] = {"a": True, "b": 3, "c": 12, "d": True}

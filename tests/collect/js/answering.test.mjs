@@ -287,3 +287,17 @@ test("words that look the same are the same, in whatever script or case", async 
     await (same ? assert.rejects(second, refused("AlreadyAnswered", /attribute 'a'/)) : second);
   }
 });
+
+test("names that were used as one are one for good, whatever a later release declares", async () => {
+  const ledger = new rr.MemoryLedger(), releases = [["a"], [{ name: "b", aliases: ["a"] }], ["b"], ["a", "b"], [{ name: "c", aliases: ["b"] }], ["c"]];
+  for (const [number, attributes] of releases.entries()) {
+    const last = attributes.at(-1), attribute = last.name ?? last, client = device({ ledger, attributes });
+    const survey = await client.accept(envelope({ name: `s${number}` }, { attribute, text: { en: `Wording ${number}?` } }));
+    await client.answer(survey, "q1", number ? unread : true);
+  }
+  assert.equal((await device({ ledger }).budget()).draws.length, 1);
+  const other = new rr.MemoryLedger(), first = device({ ledger: other, attributes: [{ name: "b", aliases: ["a"] }] });
+  await first.answer(await first.accept(envelope({}, { attribute: "b" })), "q1", true);
+  const later = device({ ledger: other, attributes: ["a"] });
+  await later.answer(await later.accept(envelope({ name: "later" }, { attribute: "a", text: { en: "Otherwise?" } })), "q1", unread);
+});

@@ -7,6 +7,7 @@ import { randomBytes, wholeNumberOf } from "../design/sampling.mjs";
 import { needSettings, refuse } from "../errors.mjs";
 import { say } from "../publish/texts.mjs";
 import { wordsOf } from "./explain/words.mjs";
+import { allNames } from "./ledger/rules.mjs";
 
 /**
  * @import { Source } from "../design/sampling.mjs"
@@ -39,9 +40,9 @@ export function askedOf(state, survey) {
 }
 
 /** The round that was drawn for an attribute, under its name or else its first alias. @param {State} state @param {Attribute} attribute */
-export function panelOf({ panels }, { name, aliases }) {
-  const kept = new Map(panels.map((one) => [one.attribute, one.round]));
-  return kept.get([name, ...aliases].find((one) => kept.has(one)) ?? "") ?? null;
+export function panelOf(state, attribute) {
+  const kept = new Map(state.panels.map((one) => [one.attribute, one.round]));
+  return kept.get(allNames(state, attribute).find((one) => kept.has(one)) ?? "") ?? null;
 }
 
 /** The question's rounds that have not closed; all, if the survey does not say when they are.

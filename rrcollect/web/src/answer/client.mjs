@@ -24,7 +24,7 @@ import { answeredRound, askedOf, notClosed, panelOf, surveyKey, uniform } from "
 import { Attributes } from "./attributes.mjs";
 import { shareInWords } from "./explain/headline.mjs";
 import { wordsOf } from "./explain/words.mjs";
-import { checkWithdrawn, isWithdrawn, total, within } from "./ledger/rules.mjs";
+import { allNames, checkWithdrawn, isWithdrawn, rememberNames, total, within } from "./ledger/rules.mjs";
 import { Policy } from "./policy.mjs";
 
 /**
@@ -103,7 +103,9 @@ export class Client {
     const asked = askedOf(state, survey);
     for (const question of questions.filter(({ id, panel }) => panel && (asked ?? id) === id)) {
       const attribute = this.attributes.find(survey, question), rounds = notClosed(survey, question, now);
-      if (!attribute || !rounds.length || panelOf(state, attribute) !== null) continue;
+      if (!attribute || !rounds.length) continue;
+      rememberNames(state, [attribute.name, ...attribute.aliases]);
+      if (panelOf(state, attribute) !== null) continue;
       state.panels.push({ attribute: attribute.name, round: rounds[uniform(rounds.length, source)] });
     }
   }
@@ -149,8 +151,9 @@ export class Client {
     const { segments, invite = null } = given, signal = signalOf(given.signal ?? null);
     signal?.throwIfAborted();
     const { survey, digest, question, attribute: { name: attribute, aliases, rounds }, round, cost } = await this.asked(accepted, questionId, given.round ?? null);
-    const { source, policy } = this, { design } = question, names = [attribute, ...aliases], truths = truthsOf(question.kind), declared = segments ?? {};
+    const { source, policy } = this, { design } = question, own = { name: attribute, aliases, rounds }, truths = truthsOf(question.kind), declared = segments ?? {};
     const values = reportValues(survey, question);
+    let names = [attribute]; // all of them, when the ledger has said which were ever one with it
     if (!isObject(declared)) refuse("ParameterError", "segments map names to values");
     for (const [name, value] of Object.entries(declared)) {
       if (!Object.hasOwn(survey.segments, name) || !survey.segments[name].values.some((one) => one.value === value)) {
@@ -177,6 +180,7 @@ export class Client {
     });
     const report = await this.ledger.transact((state) => {
       checkWithdrawn(state, { survey, digest });
+      names = allNames(state, own);
       const done = state.reports.find((r) => r.survey === digest && r.question === questionId && r.round === round);
       const before = [done?.attribute, ...prints.map((print) => state.words[print])];
       const other = before.find((name) => name !== undefined && !names.includes(name));
@@ -186,6 +190,7 @@ export class Client {
       }
       const made = done ? again(done) : first(state);
       for (const print of prints) state.words[print] ??= attribute;
+      rememberNames(state, names);
       const key = `${digest}/${questionId}`;
       if (state.declined.includes(key)) state.declined = state.declined.filter((one) => one !== key);
       return made;

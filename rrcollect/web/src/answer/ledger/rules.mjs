@@ -10,8 +10,23 @@ import { refuse } from "../../errors.mjs";
  * @import { Fraction } from "../../design/fraction.mjs"
  * @import { Promised } from "../../design/mechanism.mjs"
  * @import { Survey } from "../../publish/survey.mjs"
+ * @import { Attribute } from "../attributes.mjs"
  * @import { Draw, State } from "./ledger.mjs"
  */
+
+/** These names of an attribute, its own first, and all that were ever used as one with them. @param {State} state @param {Attribute} attribute */
+export function allNames({ same }, { name, aliases }) {
+  const found = [...new Set([name, ...aliases])];
+  for (const one of found) { // which grows
+    for (const pair of same) if (pair.includes(one)) found.push(...pair.filter((other) => !found.includes(other)));
+  }
+  return found;
+}
+
+/** Keep for good that an attribute's names are one. @param {State} state @param {string[]} names */
+export function rememberNames({ same }, [name, ...aliases]) {
+  for (const alias of aliases) if (!same.some(([one, other]) => one === name && other === alias)) same.push([name, alias]);
+}
 
 /** @param {Draw[]} draws @returns {Promised} */
 export function total(draws) {
