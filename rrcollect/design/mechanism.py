@@ -94,10 +94,10 @@ class Mechanism(Private):
         raise AttributeError(f"a {type(self).__name__} cannot be changed ({name})")
 
     def __eq__(self, other: object) -> bool:
-        return self.numbers == other.numbers if isinstance(other, Mechanism) else NotImplemented
+        return self is other or self.numbers == other.numbers if isinstance(other, Mechanism) else NotImplemented
 
-    def __hash__(self) -> int:
-        return hash(self.numbers)
+    def __hash__(self) -> int:  # equal numbers have equal parts, whose hashes cost less than that of a fraction
+        return hash(tuple((number.numerator, number.denominator) for number in self.numbers))
 
     def __reduce__(self) -> tuple[type[Mechanism], tuple[int | Fraction, ...]]:
         return type(self), self.numbers

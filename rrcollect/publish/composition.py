@@ -26,12 +26,14 @@ from rrcollect.design.optimal import instead_of
 from rrcollect.design.parameters import Epsilon, whole_number
 from rrcollect.design.promise import Promise, total
 from rrcollect.design.sentences import MOST_REPEATED, at_most, bits_of
-from rrcollect.errors import CertainDisclosure, SurveyRefused, UninformativeDesign
+from rrcollect.errors import CertainDisclosure, ParameterError, SurveyRefused, UninformativeDesign
 from rrcollect.publish.document import Segment
 from rrcollect.publish.question import Question
 
 if TYPE_CHECKING:
     from rrcollect.publish.survey import Survey
+
+MOST_CELLS = 100_000  # of a question
 
 
 def report_values(question: Question, asked_of: int = 1) -> int:
@@ -104,6 +106,16 @@ def _too_small(segments: Collection[Segment], minimum: int, expected: int | None
             f"{cells} cells, those who declare nothing counted: most of them will not be shown. Declare fewer segments "
             "or values, or ask more people"
         )
+
+
+def check_cells(survey: Survey) -> None:
+    """Refuse segments and rounds of which the answers to one question make too many cells: counting costs in proportion
+    to them, and whoever comes first would choose what everybody waits for."""
+    cells = math.prod(len(segment.values) + 1 for segment in survey.segments.values())  # or not declared
+    cells *= max(question.rounds for question in survey.questions)
+    if cells > MOST_CELLS:
+        words = f"at most {MOST_CELLS:,} by round and segments, not declaring one counted"
+        raise ParameterError("segments", f"{cells:,} cells", f"{words}: declare fewer segments or values")
 
 
 def check_disclosure(question: Question) -> None:

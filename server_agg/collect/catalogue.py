@@ -26,6 +26,7 @@ from datetime import datetime
 from typing import Any
 
 from rrcollect.errors import ParameterError, SurveyRefused
+from rrcollect.publish.composition import check_cells
 from rrcollect.publish.envelope import read_withdrawal, verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
@@ -225,6 +226,10 @@ class Catalogue:
             words = f"this survey shows results from {survey.minimum} answers on, and this collector takes surveys "
             words += f"that show them from {floor} on: sign it with minimum = {floor} or more"
             raise Refusal(400, "minimum", words)
+        try:
+            check_cells(survey)
+        except ParameterError as error:
+            raise Refusal(400, "cells", str(error)) from None
         of = (survey.publisher, survey.name, survey.version, survey.minimum, survey.pilot)
         published = PublishedSurvey(survey.digest, envelope, given, *of)
         with self._lock:

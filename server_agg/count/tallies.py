@@ -17,7 +17,7 @@ import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from operator import add
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -75,6 +75,13 @@ class TallyKey:
             raise ParameterError("segments", self.segments, "pairs of str, each segment named once")
         object.__setattr__(self, "segments", pairs)
         object.__setattr__(self, "round", whole_number("round", self.round, minimum=0))
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:  # of a key that is looked up again and again
+        return hash((self.survey, self.question, self.design, self.segments, self.round, self.pilot))
 
     def part(self, name: str) -> Any:
         """The value of a key field, or of a segment ('segments.region', or 'region'); None if not declared."""

@@ -23,6 +23,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import partial
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +36,10 @@ from tests.benchmarks.ingest import CONNECTIONS, served
 from tests.benchmarks.measure import Timing, interleave, take_turns, tell
 from tests.benchmarks.report import show
 from tests.benchmarks.section import FULL, Effort, Ratio, Section, compare, rates
-from tests.inside.collect import Cell, CellCount, IncomingReport, PublishedSurvey, add_to_crowds, incoming
+from tests.inside.collect import Catalogue, Cell, CellCount, IncomingReport, PublishedSurvey, add_to_crowds, incoming
 from tests.inside.design import from_text
 from tests.inside.publish import ReportRow, known_as
+from tests.support.devices import KEY
 from tests.support.devices import survey as asked_survey
 from tests.support.kept_rows import kept_rows
 from tests.support.postgres_server import running_postgres
@@ -49,6 +51,7 @@ NEW, REPEATED, INVITED = "PostgreSQL, new reports", "PostgreSQL, 1 % repeats", "
 LISTS, SINGLES = "lists of 100, per core-second", "single reports, per core-second"
 MANY, FEW = "results of 10^7 reports", "results of 10^4 reports"
 CURSOR, BUILT = "export from the cursor", "export by reports"
+WORK = ("a fold", "a release", "results")  # by cells: 10^5 against 10^3
 DEAREST, FIFTY = "the dearest body on the event loop", "fifty ordinary reports"
 FLOORS: dict[tuple[str, str], float | None] = {
     (REPEATED, NEW): 0.7,
@@ -57,6 +60,7 @@ FLOORS: dict[tuple[str, str], float | None] = {
     (MANY, FEW): 1 / 1.2,
     (CURSOR, BUILT): 10.0,
     (DEAREST, FIFTY): 1.0,
+    **{(f"{work} of 10^5 cells", f"{work} of 10^3 cells"): 0.4 for work in WORK},  # at most linear, caches apart
 }
 
 
@@ -163,6 +167,35 @@ def by_reports(store: Store, path: Path) -> int:
     return write_reports(path, found)
 
 
+def by_cells(cells: int) -> dict[str, float]:
+    """Seconds of CPU time per cell for each kind of work, in a store with three reports in every cell: a fold that
+    counts all of them, the release of all, and the results."""
+    values, spent = [f"v{number}" for number in range(int(cells ** (1 / 3)) - 1)], []  # or not declared
+    asked = asked_survey(segments=dict.fromkeys(("one", "three", "two"), values), minimum=2)
+    groups = [f'{{"one":"{one}","three":"{three}","two":"{two}"}}' for one, three, two in product(values, repeat=3)]
+    with sqlite() as store:
+        Catalogue(store.shelf).publish(asked.publish([KEY]).envelope, [KEY.public.raw.hex()])
+        for answer in "011":
+            made = ReportRow(asked.digest, "q1", 0, DESIGN, answer, None, None, "{}")
+            store.take([incoming(made._replace(id=secrets.token_hex(16), segments=group)) for group in groups])
+        works: list[Callable[[], object]] = [store.fold, partial(store.release, asked), partial(shown, store, asked)]
+        for work in works:
+            began = time.process_time()
+            work()
+            spent.append((time.process_time() - began) / len(groups))
+    return dict(zip(WORK, spent, strict=True))
+
+
+def linear(rounds: int, effort: Effort) -> dict[str, Timing]:
+    """Every kind of work with many cells and with few; the few as often as fills the time."""
+    found: dict[str, list[float]] = {}
+    for _ in range(rounds):
+        for name, cells in (("10^3", 1000), ("10^5", max(2000, int(100_000 * effort.scale)))):
+            for work, seconds in by_cells(cells).items():
+                found.setdefault(f"{work} of {name} cells", []).append(seconds)
+    return {name: Timing(name, min(all_), statistics.median(all_)) for name, all_ in found.items()}
+
+
 def held(rounds: int) -> list[Ratio]:
     """The dearest body on the event loop: of several measurements of one the least, and of all bodies the most."""
     found = [measured() for _ in range(rounds)]
@@ -179,7 +212,7 @@ def section(effort: Effort = FULL) -> Section:
         LISTS: lambda: served("collector", 2.0 * effort.scale, 4, LIST)[1] / LIST,
         SINGLES: lambda: served("collector", 2.0 * effort.scale, CONNECTIONS)[1],
     }
-    timings = take_turns(contestants, rounds) | on_postgres(rounds, many)
+    timings = take_turns(contestants, rounds) | on_postgres(rounds, many) | linear(2, effort)
     asked = crossed(effort.size(10_000))
     with sqlite() as few, sqlite() as more, sqlite(keep_rows=True) as kept, tempfile.TemporaryDirectory() as folder:
         filled(few, asked, 1)

@@ -24,8 +24,8 @@ from tests.inside.collect import (
     packed,
 )
 from tests.inside.publish import ReportRow
-from tests.support.collector_running import body, publication
-from tests.support.devices import KEY
+from tests.support.collector_running import body, expired, publication
+from tests.support.devices import KEY, question
 
 DESIGN = '{"p00":"3/4","p11":"3/4"}'
 
@@ -204,3 +204,18 @@ def test_a_survey_below_the_collectors_own_minimum_is_refused_when_it_is_handed_
             catalogue.publish(publication(minimum=9).envelope, [key], floor=10)
         assert catalogue.publish(publication(minimum=10).envelope, [key], floor=10)[1]
         assert catalogue.all()[0].survey.minimum == 10
+
+
+def test_the_cells_of_a_question_are_few_enough_to_count(tmp_path):
+    """Segments and rounds are signed: nobody who answers makes more cells than the publisher could sign."""
+    values = [f"v{n}" for n in range(99)]
+    segments = {"one": values, "two": values}  # 10,000 cells, not declaring one counted
+    made = publication(question(rounds=10), segments=segments)
+    many = expired(questions=[question(rounds=11)], segments=segments)
+    with pytest.raises(ParameterError, match=r"segments is '110,000 cells'; expected at most 100,000"):
+        many.survey.publish([KEY])
+    with open_store(tmp_path / "a.sqlite3") as store:
+        catalogue = Catalogue(store.shelf)
+        assert catalogue.publish(made.envelope, [KEY.public.raw.hex()])[1]
+        with pytest.raises(Refusal, match="110,000 cells"):
+            catalogue.publish(many.envelope, [KEY.public.raw.hex()])
