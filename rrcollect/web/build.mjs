@@ -21,7 +21,8 @@ rmSync("dist", { recursive: true, force: true });
 const options = {
   outdir: "dist", outExtension: { ".js": ".mjs" }, bundle: true, minify: true, sourcemap: true, format: "esm", target: "es2022", charset: "utf8",
 };
-await build({ ...options, entryPoints: ["src/rr-survey.mjs"], splitting: true }); // what few need is loaded when they do
+// What few need is loaded when they do.  `inject` lets it import the element, so that all that comes first is one file.
+await build({ ...options, entryPoints: ["src/rr-survey.mjs"], inject: ["src/rr-survey.mjs"], splitting: true });
 await build({ ...options, entryPoints: ["src/index.mjs", "src/element/entries.mjs"] }); // for pages of one's own: each file whole
 mkdirSync("dist/words");
 for (const name of readdirSync("src/words")) writeFileSync(`dist/words/${name}`, JSON.stringify(JSON.parse(readFileSync(`src/words/${name}`, "utf8"))));
