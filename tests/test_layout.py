@@ -104,6 +104,7 @@ BROWSER_ALONE = {
     "words": "our words are files, which pages fetch",
     "design.fraction": "Python's standard library has it",
     "answer.ledger.indexed_db": "the ledger of a page",
+    "answer.place": "an app has no frames around it",
 }
 SCRIPTS = [*ORDER["rrcollect"][:1], ["words"], *ORDER["rrcollect"][1:-1], ["index", "element"], ["rr-survey"]]
 

@@ -181,6 +181,11 @@ def _refusal(error: ValidationError) -> SurveyRefused:
     return type(named)(said) if isinstance(named, SurveyRefused) else MalformedDocument(said)
 
 
+def as_tuple(value: object) -> object:
+    """A list as the tuple that a document keeps."""
+    return tuple(value) if isinstance(value, list) else value
+
+
 _MOMENT = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z")
 
 
@@ -231,6 +236,7 @@ Links = Annotated[dict[Language, Link], Field(max_length=50), AfterValidator(Fro
 Origin = Annotated[
     str, _matching(ORIGIN, 300, "an origin looks like https://survey.example.org; http only for this machine")
 ]
+Origins = Annotated[tuple[Origin, ...], BeforeValidator(as_tuple), Field(max_length=16)]
 Address = Annotated[
     str,
     _matching(
@@ -261,11 +267,6 @@ def by_language(fields: dict[str, Any], names: tuple[str, ...], language: object
     return {
         name: {language: value} if name in names and isinstance(value, str) else value for name, value in fields.items()
     }
-
-
-def as_tuple(value: object) -> object:
-    """A list as the tuple that a document keeps."""
-    return tuple(value) if isinstance(value, list) else value
 
 
 # ---- parts of a survey ----------------------------------------------------------------------------------------------

@@ -5,8 +5,8 @@ Rules
    ("3/4"), no floats.  Its identity is the SHA-256 of those bytes: computed once, for a document never changes.
 2. An attribute is asked at most once per survey; repeated collection is said openly (`rounds`).
 3. The survey names where its reports go (`collector`: an address, or "carried" by the tool that embeds the client,
-   which can then join a person's answers) and at which `origins` its page may be answered.  A `pilot` is a trial: its
-   reports are never counted with real ones.
+   which can then join a person's answers) and at which `origins` its page may be answered, by itself or inside
+   `frames`.  A `pilot` is a trial: its reports are never counted with real ones.
 4. A `look` is a colour and an image that stands in the document: a page loads nothing from elsewhere for it.
 """
 
@@ -31,7 +31,7 @@ from rrcollect.publish.document import (
     Look,
     Moment,
     Name,
-    Origin,
+    Origins,
     Passages,
     RoundTimes,
     Segment,
@@ -81,7 +81,8 @@ class Survey(SignedDocument):
     thanks: Passages = Field(default_factory=Frozen)
     look: Look = Field(default_factory=Look)
     collector: Address
-    origins: Annotated[tuple[Origin, ...], BeforeValidator(as_tuple), Field(max_length=16)] = ()
+    origins: Origins = ()
+    frames: Origins = ()
     opens: Moment | None = None
     expires: Moment
     rounds: Annotated[tuple[RoundTimes, ...], BeforeValidator(as_tuple), Field(max_length=MOST_ROUNDS)] = ()
@@ -116,6 +117,7 @@ class Survey(SignedDocument):
             thanks: str | Mapping[str, str] = ...,
             look: Look = ...,
             origins: list[str] | tuple[str, ...] = ...,
+            frames: list[str] | tuple[str, ...] = ...,
             opens: datetime | str | None = ...,
             rounds: list[RoundTimes] | tuple[RoundTimes, ...] = ...,
             ask: Literal["all", "one"] = ...,
@@ -146,7 +148,7 @@ class Survey(SignedDocument):
             raise ValueError("the last round closes after the survey expires")
         if self.rounds and max(question.rounds for question in self.questions) > len(self.rounds):
             raise ValueError(f"a question has more rounds than the {len(self.rounds)} that open and close")
-        if len(set(self.origins)) != len(self.origins):
+        if any(len(set(listed)) != len(listed) for listed in (self.origins, self.frames)):
             raise ValueError("an origin is listed twice")
         return self
 

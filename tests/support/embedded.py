@@ -15,6 +15,9 @@ PAGE = """<!doctype html>
 <script type="module" src="/web/rr-survey.mjs"></script></head>
 <body><main><h1>A club</h1><rr-survey {attributes}></rr-survey></main></body></html>
 """
+AROUND = """<!doctype html>
+<html lang="en"><head><title>Around</title></head><body><iframe title="inside" src="{inside}"></iframe></body></html>
+"""
 STYLE = "rr-survey { --rr-accent: #7a1fa2; } rr-survey::part(send) { letter-spacing: 1px; }"
 SCRIPT = """globalThis.heard = [];
 for (const what of ["answered", "declined", "finished"]) {
@@ -38,13 +41,16 @@ class Site:
             def do_GET(self) -> None:
                 files = {"/page.css": (STYLE, "text/css"), "/page.mjs": (SCRIPT, "text/javascript")}
                 files["/"] = (PAGE.format(attributes=site.attributes, html=site.html), "text/html")
+                if self.path.startswith("/around?"):  # a page around another one
+                    files[self.path] = (AROUND.format(inside=self.path.partition("?")[2]), "text/html")
                 if self.path.startswith("/web/") and ".." not in self.path:
                     found = SOURCES / self.path[5:]
                     files[self.path] = (found.read_text("utf-8"), TYPES[found.suffix])
                 text, kind = files.get(self.path, ("", "text/plain"))
                 self.send_response(200 if self.path in files else 404)
                 self.send_header("content-type", f"{kind}; charset=utf-8")
-                self.send_header("content-security-policy", POLICY.format(collector=collector))
+                if not self.path.startswith("/around?"):
+                    self.send_header("content-security-policy", POLICY.format(collector=collector))
                 self.end_headers()
                 self.wfile.write(text.encode())
 

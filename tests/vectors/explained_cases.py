@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any
 
 from rrcollect import Design, Policy, Question, RRCollectError, SetDesign, Survey, optimal_design
+from rrcollect.answer.explain.bound import ledgers_of
 from rrcollect.answer.explain.budget import Budget
 from rrcollect.answer.explain.headline import share_of_life, survey_headline
 from rrcollect.answer.ledger.ledger import Draw
@@ -127,6 +128,7 @@ def surveys() -> Iterator[tuple[dict[str, Any], str | None, bool]]:
     for question in DESIGNS.values():
         yield {**SURVEY, "questions": [question]}, None, False
         yield {**SURVEY, "questions": [question], "origins": ORIGINS[:2]}, None, True
+        yield {**SURVEY, "questions": [question], "origins": ORIGINS[:1], "frames": ORIGINS[1:3]}, None, True
     several = [{**q, "id": f"q{n}", "attribute": f"a{n}"} for n, q in enumerate(DESIGNS.values())]
     yield {**SURVEY, "questions": several}, None, False
     for count in (2, 5, 6):
@@ -246,7 +248,7 @@ def said_of(case: dict[str, Any], words: Words | str) -> dict[str, Any]:
     """What is told about a survey: all of it, the first sentences, and the share of the budget of each question."""
     words = words if isinstance(words, Words) else Words.of(words)
     survey, page = Survey.from_payload(base64.b64decode(case["survey"])), case["page"]
-    ledgers = max(1, len(survey.origins)) if page else 1
+    ledgers = ledgers_of(survey, page=page)
     top = {
         "survey": survey_headline(survey, words, page=page),
         "questions": {q.id: question_headline(q, words, ledgers) for q in survey.questions},

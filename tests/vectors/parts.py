@@ -66,6 +66,7 @@ SURVEY: dict[str, Any] = {
     "look": {"colour": None, "logo": None},
     "collector": "https://collect.example.org/reports",
     "origins": [],
+    "frames": [],
     "opens": None,
     "expires": "2027-01-31T00:00:00Z",
     "rounds": [],

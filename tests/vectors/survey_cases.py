@@ -100,6 +100,7 @@ def good() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
         yield f"collector_{name}", with_survey(collector=address), POLICY
     origins = ["https://survey.example.org", "https://a.example:8443", "http://localhost:8000", "http://[::1]"]
     yield "origins", with_survey(origins=origins), POLICY
+    yield "frames", with_survey(origins=origins[:1], frames=origins), POLICY
     yield "opens", with_survey(opens="2027-01-30T23:59:59Z"), POLICY
     yield "round_times", with_survey(rounds=times("11-01", "11-02", "11-02", "12-31"), questions=[
         {**QUESTION, "rounds": 2}]), POLICY  # fmt: skip
@@ -136,8 +137,8 @@ TEXT, BOOLEAN, INTEGER, LIST, MAP = {"text"}, {"true"}, {"number"}, {"list"}, {"
 SURVEY_SHAPES = {
     "name": TEXT, "version": INTEGER, "publisher": TEXT, "pilot": BOOLEAN, "language": set(), "title": set(),
     "introduction": MAP, "consent": MAP, "contact": MAP, "privacy": MAP, "thanks": MAP, "look": set(),
-    "collector": set(), "origins": LIST, "opens": {"null"}, "expires": set(), "rounds": LIST, "ask": set(),
-    "minimum": INTEGER, "invite_only": BOOLEAN, "segments": MAP, "questions": set(),
+    "collector": set(), "origins": LIST, "frames": LIST, "opens": {"null"}, "expires": set(), "rounds": LIST,
+    "ask": set(), "minimum": INTEGER, "invite_only": BOOLEAN, "segments": MAP, "questions": set(),
 }  # fmt: skip
 QUESTION_SHAPES = {
     "id": TEXT, "attribute": TEXT, "kind": set(), "text": set(), "help": MAP, "design": set(), "promise": set(),
@@ -244,6 +245,9 @@ def bad_places() -> Iterator[tuple[str, str, bytes]]:
     }  # fmt: skip
     for name, value in origins.items():
         yield f"origins_{name}", "MalformedDocument", with_survey(origins=[value])
+        yield f"frames_{name}", "MalformedDocument", with_survey(frames=[value])
+    yield "frames_twice", "MalformedDocument", with_survey(frames=["https://a.example", "https://a.example"])
+    yield "too_many_frames", "MalformedDocument", with_survey(frames=[f"https://a{i}.example" for i in range(17)])
     yield "origins_twice", "MalformedDocument", with_survey(origins=["https://a.example", "https://a.example"])
     yield "too_many_origins", "MalformedDocument", with_survey(origins=[f"https://a{i}.example" for i in range(17)])
 

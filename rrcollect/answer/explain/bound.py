@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from rrcollect.design.mechanism import Mechanism
+from rrcollect.publish.survey import Survey
 
 MOST_SHOWN = 10**6  # a limit above this is said in words: it limits nothing
 EXACT_BITS = 1024
@@ -53,6 +54,12 @@ def bound(draws: Iterable[tuple[Mechanism, int]]) -> Bound:
         ratio = _up(_product(ratio, _power(greatest, times, _up)))
         quiet = _down(_product(quiet, _power(1 - likeliest, times, _down)))
     return Bound(None if _hidden(ratio) else Fraction(*ratio), 1 - Fraction(*quiet))
+
+
+def ledgers_of(survey: Survey, *, page: bool) -> int:
+    """How many ledgers a person has at most for this survey: an app has one, a browser (`page`) has for each origin one
+    by itself and one inside each frame."""
+    return max(1, len(survey.origins)) * (1 + len(survey.frames)) if page else 1
 
 
 def greatest(bounds: Iterable[Bound]) -> Bound:

@@ -1,7 +1,7 @@
 """What a survey would make this device send: the sentences of `words` with their numbers.
 
 Rules
-1. A limit is an upper bound over everything: all questions, all their rounds, and on a page all origins, because a
+1. A limit is an upper bound over everything: all questions, all their rounds, and on a page all origins and frames: a
    browser keeps one ledger for each (see `bound`).  It is rounded up; how often an answer is changed is rounded down.
    A panel is one round.  Of a survey that asks one of its questions the limit is that of the question that tells most.
 2. How many bits a report carries is said of each question, rounded up (`bits_of`), and added up where reports travel
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from rrcollect.answer.explain.bound import Bound, bound, greatest
+from rrcollect.answer.explain.bound import Bound, bound, greatest, ledgers_of
 from rrcollect.answer.explain.words import Line, Words
 from rrcollect.design.sentences import MOST_REPEATED, at_most, bits_of
 from rrcollect.publish.document import CARRIED
@@ -37,7 +37,7 @@ def survey_lines(
             yield Line(text, True, question)
 
     words = words or Words.of(language or survey.language)
-    say, ledgers = words.say, max(1, len(survey.origins)) if page else 1
+    say, ledgers = words.say, ledgers_of(survey, page=page)
     if words.supplied:
         yield Line(Words.of("en").say("supplied"))
     yield Line(say("mark"))
@@ -67,9 +67,10 @@ def survey_lines(
         draws = [(question.design, question.answered_rounds * ledgers) for question in survey.questions]
         whole = greatest(bound([drawn]) for drawn in draws) if alone else bound(draws)
         yield from map(Line, limit_sentences(whole, "survey_", words))
-    if ledgers > 1:
-        yield Line(say("origins", count=str(ledgers)))
-        yield from theirs("\n".join(survey.origins))
+    for key, listed, least in (("origins", survey.origins, 2), ("frames", survey.frames, 1)):
+        if page and len(listed) >= least:
+            yield Line(say(key, count=str(len(listed))))
+            yield from theirs("\n".join(listed))
     if survey.collector == CARRIED:
         yield Line(say("carried"))
         bits = [bits_of(survey.report_values(q)) * q.answered_rounds * ledgers for q in survey.questions]

@@ -14,7 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-from rrcollect.answer.explain.bound import bound
+from rrcollect.answer.explain.bound import bound, ledgers_of
 from rrcollect.answer.explain.explanation import limit_sentences
 from rrcollect.answer.explain.words import Words
 from rrcollect.design.promise import Promise
@@ -27,7 +27,7 @@ TINY = 1e-9  # of a share that is worked out in floats, and called "about"
 
 def survey_headline(survey: Survey, words: Words, *, page: bool = False) -> list[str]:
     """What stands on top: of all questions if it is the same for all, else where to look for it."""
-    ledgers = max(1, len(survey.origins)) if page else 1
+    ledgers = ledgers_of(survey, page=page)
     told = [question_headline(question, words, ledgers) for question in survey.questions]
     return told[0] if all(each == told[0] for each in told) else [words.say("at_each")]
 

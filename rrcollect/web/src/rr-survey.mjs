@@ -22,6 +22,7 @@ import { acceptSurvey } from "./answer/acceptance.mjs";
 import { Client } from "./answer/client.mjs";
 import { loadWords } from "./answer/explain/words.mjs";
 import { IndexedDBLedger } from "./answer/ledger/indexed_db.mjs";
+import { wrongPlace } from "./answer/place.mjs";
 import { Policy } from "./answer/policy.mjs";
 import { fromAddress } from "./element/address.mjs";
 import { make } from "./element/entries.mjs";
@@ -100,11 +101,11 @@ export class RRSurvey extends HTMLElement {
       const words = await this.#words(), accepted = await this.#accepted();
       if (run !== this.#run) return;
       if (worker !== null) navigator.serviceWorker?.register(new URL(worker, document.baseURI), { scope: "./" }).catch(() => {});
-      const { look, origins } = accepted.survey.survey;
+      const { survey: { survey }, client: { origin, ancestors } } = accepted, { look, origins } = survey, wrong = wrongPlace(survey, origin, ancestors);
       const { colour } = look, own = colour === null ? [] : await later().then(({ coloured }) => [coloured(colour)], () => []);
       if (run !== this.#run) return;
       this.#root.adoptedStyleSheets = [STYLE, ...own];
-      if (!origins.includes(location.origin)) throw new StateError("WrongOrigin", origins);
+      if (wrong !== null) throw new StateError(wrong, origins);
       this.#view = new View(this, accepted.client, accepted.survey, words, round);
       await this.#view.start();
     } catch (error) {

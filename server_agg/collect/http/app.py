@@ -227,7 +227,7 @@ class Collector:
         origin = own_origin(request.scope, https=self.settings.https)
         page, status = pages.survey_page(listed, origin, words_for(request.scope), self.surveys.prefix(request))
         headers = {"cache-control": "no-cache", "vary": "accept-language"}
-        headers |= survey_policy(listed.survey.collector) if status == 200 else {}
+        headers |= survey_policy(listed.survey.collector, listed.survey.frames) if status == 200 else {}
         return Response(page, status, headers, "text/html")
 
     async def board_page(self, request: Request) -> Response:

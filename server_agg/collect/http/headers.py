@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
 from urllib.parse import urlsplit
 
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -31,7 +31,7 @@ POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'{images}; connect-src {connect}; "
     "base-uri 'none'; form-action 'none'; frame-ancestors {frames}"
 )
-FRAMED = "frame-ancestors *"
+UNFRAMED = "frame-ancestors 'none'"
 
 
 def _policy(connect: str = "'self'", images: str = "", frames: str = "'none'") -> str:
@@ -74,7 +74,8 @@ class Guard:
             if message["type"] == "http.response.start":
                 started = True
                 own = {name for name, _ in message["headers"]}  # a survey's page has a policy of its own
-                if any(FRAMED.encode() in value for _, value in message["headers"]):
+                policies = [value for name, value in message["headers"] if name == b"content-security-policy"]
+                if any(UNFRAMED.encode() not in value for value in policies):
                     own.add(b"x-frame-options")
                 usual = [one for one in HEADERS if one[0] not in own]
                 message["headers"] = [*message["headers"], *usual, *extra]
@@ -116,21 +117,22 @@ def own_path(scope: Scope) -> str:
     return path[len(root) :] if root and (path == root or path.startswith(root + "/")) else path
 
 
-def survey_policy(collector: str) -> dict[str, str]:
-    """The policy of a survey's page, which sends reports to the survey's collector (usually, but not always, here) and
-    shows the logo that stands in the signed survey.
+def survey_policy(collector: str, frames: Iterable[str] = ()) -> dict[str, str]:
+    """The policy of a survey's page, which sends reports to the survey's collector (usually, but not always, here),
+    shows the logo that stands in the signed survey, and may stand inside pages of these origins.
 
     >>> "connect-src 'self' https://collect.example.org;" in str(survey_policy("https://collect.example.org/reports"))
     True
     """
-    parts = urlsplit(collector)
-    return {"content-security-policy": _policy(connect=f"'self' {parts.scheme}://{parts.netloc}", images=" data:")}
+    parts, around = urlsplit(collector), " ".join(frames) or "'none'"
+    connect = f"'self' {parts.scheme}://{parts.netloc}"
+    return {"content-security-policy": _policy(connect=connect, images=" data:", frames=around)}
 
 
 def results_policy(*, framed: bool) -> dict[str, str]:
     """The policy of a page of results, which turns its own drawings into images; `framed`: in whatever page.
 
-    >>> results_policy(framed=True)["content-security-policy"].endswith(FRAMED)
+    >>> results_policy(framed=False)["content-security-policy"].endswith(UNFRAMED)
     True
     """
     return {"content-security-policy": _policy(images=" blob:", frames="*" if framed else "'none'")}

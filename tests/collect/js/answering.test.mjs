@@ -301,3 +301,50 @@ test("names that were used as one are one for good, whatever a later release dec
   const later = device({ ledger: other, attributes: ["a"] });
   await later.answer(await later.accept(envelope({ name: "later" }, { attribute: "a", text: { en: "Otherwise?" } })), "q1", unread);
 });
+
+test("inside frames a survey is answered where all of them are its own, or listed with the one at the top", async () => {
+  const here = "https://a.example.org", club = "https://club.example", news = "https://news.example", other = "https://other.example";
+  const alone = await accepted({ origins: [here] }), framed = await accepted({ origins: [here], frames: [club, news] });
+  const cases = [ // around the page, from the nearest to the top; by itself; with frames
+    [[], true, true], [[here], true, true], [[here, here], true, true], [[club], false, true], [[club, club], false, true], [[here, club], false, true],
+    [[club, news], false, true], [[other], false, false], [[club, other], false, false], [[other, club], false, false], [[club, here], false, false],
+    [[here, other, here], false, false], [[null], false, false], [[null, club], false, false], [[club, null], false, false], [["null"], false, false],
+  ];
+  for (const [ancestors, ...wanted] of cases) {
+    for (const [i, survey] of [alone, framed].entries()) {
+      const client = device({ origin: here, ancestors });
+      if (wanted[i]) assert.equal((await client.answer(survey, "q1", true)).state, "waiting", String(ancestors));
+      else await assert.rejects(client.answer(survey, "q1", unread), refused("WrongFrame", /https:\/\/a\.example\.org, by itself/), String(ancestors));
+      assert.equal(client.ledger.state.draws.length, Number(wanted[i]));
+    }
+  }
+  await assert.rejects(device({ origin: club, ancestors: [] }).answer(framed, "q1", unread), refused("WrongOrigin"));
+  assert.equal((await device({ origin: null }).answer(alone, "q1", true)).state, "waiting"); // a program
+  assert.throws(() => device({ origin: here, ancestors: here }), refused("ParameterError", /ancestors/));
+});
+
+test("what is around a page is known by the browser's word, or by pages of the same origin", async () => {
+  const here = "https://a.example.org", saved = Object.getOwnPropertyDescriptors(globalThis);
+  const names = ["self", "top", "parent", "location", "credentialless", "WorkerGlobalScope"];
+  const around = (world) => {
+    Object.assign(globalThis, world);
+    try {
+      return device({ origin: here }).ancestors;
+    } finally {
+      for (const name of names) {
+        delete globalThis[name];
+        if (saved[name]) Object.defineProperty(globalThis, name, saved[name]);
+      }
+    }
+  };
+  const top = { location: { origin: here } }, middle = { get location() { throw new Error("SecurityError"); } }, inner = { location: { origin: here } };
+  top.parent = top;
+  middle.parent = top;
+  inner.parent = middle;
+  assert.deepEqual(around({ self: inner, top: inner }), []);
+  assert.deepEqual(around({ self: inner, top, location: { ancestorOrigins: ["https://x.example", here] } }), ["https://x.example", here]);
+  assert.deepEqual(around({ self: inner, top, location: {} }), [null, here]); // Firefox
+  assert.deepEqual(around({ self: { parent: top }, top, location: {} }), [here]);
+  assert.deepEqual(around({ self: inner, top, location: { ancestorOrigins: [here, here] }, credentialless: true }), [null]);
+  assert.deepEqual(around({ WorkerGlobalScope: class {} }), [null]);
+});

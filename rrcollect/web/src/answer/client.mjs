@@ -10,7 +10,7 @@
 import { HOURS, LONGEST_SPREAD, SECONDS, schedule } from "../deliver/schedule.mjs";
 import { secondsOf } from "../design/parameters.mjs";
 import { randomBytes, systemSource } from "../design/sampling.mjs";
-import { badSetting, needSettings, refuse, shown, signalOf } from "../errors.mjs";
+import { badSetting, needSettings, refuse, signalOf } from "../errors.mjs";
 import { canonicalText, isObject } from "../publish/canonical.mjs";
 import { CARRIED } from "../publish/document.mjs";
 import { hex } from "../publish/keys.mjs";
@@ -25,6 +25,7 @@ import { Attributes } from "./attributes.mjs";
 import { shareInWords } from "./explain/headline.mjs";
 import { wordsOf } from "./explain/words.mjs";
 import { allNames, checkWithdrawn, isWithdrawn, rememberNames, total, within } from "./ledger/rules.mjs";
+import { ancestorsHere, checkPlace } from "./place.mjs";
 import { Policy } from "./policy.mjs";
 
 /**
@@ -49,19 +50,21 @@ const systemSleep = (seconds, signal) => new Promise((resolve) => {
 export class Client {
   /** `attributes`: what the app is willing to be asked about: names, {name, rounds, askedAs, aliases}, or
    * {everyAttributeOf, rounds}; `aliases` are names that the attribute had in this ledger before.  `origin`: of the page that
-   * asks, null for a program.  `spread`: the seconds over which reports are sent: 5 on a page, where a person looks on, and
+   * asks, null for a program; `ancestors`: of the pages around it, the nearest first, null where it is not known.  `spread`: the seconds over which reports are sent: 5 on a page, where a person looks on, and
    * 6 hours in a program.  `sleep` waits so many seconds, or until its signal is aborted.
    * @param {{ledger: Ledger, attributes: (string | {name: string, rounds?: number, askedAs?: string[], aliases?: string[]} |
    *   {everyAttributeOf: string, rounds?: number})[], policy: Policy, source?: Source, clock?: () => Date,
-   *   sleep?: (seconds: number, signal?: AbortSignal) => Promise<void>, origin?: string | null, spread?: number}} given */
+   *   sleep?: (seconds: number, signal?: AbortSignal) => Promise<void>, origin?: string | null, ancestors?: readonly (string | null)[], spread?: number}} given */
   constructor(given) {
-    needSettings("the client", given, ["ledger", "attributes", "policy", "source", "clock", "sleep", "origin", "spread"]);
+    needSettings("the client", given, ["ledger", "attributes", "policy", "source", "clock", "sleep", "origin", "ancestors", "spread"]);
     const { ledger, attributes, policy, source = systemSource, clock = () => new Date(), sleep = systemSleep } = given;
     const { origin = globalThis.location?.origin ?? null, spread = origin === null ? HOURS : SECONDS } = given;
     if (typeof ledger?.transact !== "function") badSetting("ledger", typeof ledger, "a ledger");
     if (!(policy instanceof Policy)) badSetting("policy", typeof policy, "a Policy");
     if (![source, clock, sleep].every((one) => typeof one === "function")) refuse("ParameterError", "source, clock and sleep are functions");
     if (origin !== null && (typeof origin !== "string" || !origin)) badSetting("origin", origin, "the origin of a page, or null");
+    const ancestors = given.ancestors ?? (origin === null ? [] : ancestorsHere());
+    if (!Array.isArray(ancestors)) badSetting("ancestors", ancestors, "a list of origins");
     this.attributes = new Attributes(attributes);
     this.ledger = ledger;
     this.policy = policy;
@@ -69,6 +72,7 @@ export class Client {
     this.clock = clock;
     this.sleep = sleep;
     this.origin = origin;
+    this.ancestors = Object.freeze([...ancestors]);
     /** Reports that a pass is about to send: another pass at the same time leaves them to it. @type {Set<string>} */
     this.followed = new Set();
     this.spread = secondsOf("spread", spread, LONGEST_SPREAD);
@@ -254,10 +258,7 @@ export class Client {
     needAccepted(accepted);
     const { digest } = accepted, survey = await checkTrust(accepted, this.policy), now = this.clock();
     checkOpen(survey, now);
-    if (this.origin !== null && !survey.origins.includes(this.origin)) {
-      const where = survey.origins.length ? `at ${survey.origins.join(", ")}` : "by apps, and on no page";
-      refuse("WrongOrigin", `this survey is answered ${where}; this page is of ${shown(this.origin)}`);
-    }
+    checkPlace(survey, this.origin, this.ancestors);
     const question = questionOf(survey, questionId), kept = { ...accepted, survey };
     if (survey.ask === "one") {
       const drawn = await this.drawnQuestion(kept);

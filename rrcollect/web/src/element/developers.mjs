@@ -14,14 +14,14 @@ const EXPECTED = {
   "publisher-name": "the name of the publisher in the signed survey",
   threshold: "a whole number from 1 to the number of keys in publisher",
   words: "tables of words in further languages, each in the form of words/en.json",
-  origin: "a page at an origin that the signed survey lists",
+  origin: "a page at an origin that the signed survey lists, by itself or inside one of its frames",
 };
 
 /** The attribute that is wrong, by the name of the error; what is not here is no error of the page. @type {Record<string, string>} */
 const WRONG = {
   Missing: "src", Unavailable: "src", Another: "src", Oversize: "src", MalformedDocument: "src", DuplicateKey: "src", FloatInDocument: "src",
   NotCanonical: "src", MissingSignature: "src", BadSignature: "src", KeyCountedTwice: "src", ClaimTooSmall: "src", NotOriented: "src",
-  OffGridDesign: "src", RolledBack: "src", WrongOrigin: "origin",
+  OffGridDesign: "src", RolledBack: "src", WrongOrigin: "origin", WrongFrame: "origin",
 };
 
 /** The attribute that is wrong; undefined if the page is not to blame. @param {HTMLElement} host @param {Error} error */

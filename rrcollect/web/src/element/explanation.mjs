@@ -46,7 +46,7 @@ export async function explanation(survey, words, language) {
 const STATES = {
   Unset: ["cannot_show", "unset"], Unavailable: ["cannot_show", "not_handed_out"], Missing: ["nowhere", "mistyped"],
   Offline: ["cannot_show", "offline"], Another: ["other_survey", "digest_differs"], Expired: ["ended", ""], SurveyWithdrawn: ["withdrawn", ""],
-  WrongOrigin: ["not_here", "elsewhere"], LedgerUnavailable: ["cannot_show", "storage"], NoEd25519: ["cannot_show", "old_browser"],
+  WrongOrigin: ["not_here", "elsewhere"], WrongFrame: ["not_here", "not_framed"], LedgerUnavailable: ["cannot_show", "storage"], NoEd25519: ["cannot_show", "old_browser"],
   Insecure: ["cannot_show", "insecure"],
   BadSignature: ["was_refused", "bad_signature"], UntrustedKey: ["was_refused", "untrusted_key"], RolledBack: ["was_refused", "older"],
   OverPolicy: ["was_refused", "too_much"], CertainDisclosure: ["was_refused", "too_much"], BudgetExhausted: ["was_refused", "used_up"],

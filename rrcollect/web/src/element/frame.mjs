@@ -89,7 +89,7 @@ export class Frame {
       make("p", { class: "small quiet" }, ...this.words.parts("type", { type })),
       ...(this.words.notice === null ? [] : [make("p", { class: "notice", id: "supplied", lang: "en", dir: "ltr" }, this.words.notice)]),
       ...(pilot ? [this.line("pilot", { class: "notice", id: "pilot" })] : []),
-      ...(globalThis.top === globalThis.self ? [] : [this.line("framed", { class: "notice", id: "framed" })]),
+      ...(this.client.ancestors.every((one) => one === this.client.origin) ? [] : [this.line("framed", { class: "notice", id: "framed" })]),
       ...this.passages("introduction", "consent"),
     ];
   }

@@ -20,6 +20,11 @@ import { LANGUAGE } from "./texts.mjs";
 const MOST_QUESTIONS = 200;
 const TEXTS = /** @type {const} */ (["title", "introduction", "consent", "contact", "privacy", "thanks"]);
 
+/** @type {Need} */
+function needOrigins(value, place) {
+  return needList(value, place, 0, 16, matching(new RegExp(`^${ORIGIN}$`), "an origin looks like https://survey.example.org"));
+}
+
 /** @type {Record<string, Need>} */
 const SURVEY = {
   name: needName, version: integer(1, 2 ** 31), publisher: needWords, pilot: needBoolean,
@@ -27,7 +32,7 @@ const SURVEY = {
   introduction: needPassages, consent: needPassages, contact: needPassages,
   privacy: byLanguage(matching(/^https:\/\/[!-~]{3,1990}$/, "a link begins with https://")), thanks: needPassages,
   look: (value, place) => needFields(value, place, LOOK), collector: needCollector,
-  origins: (value, place) => needList(value, place, 0, 16, matching(new RegExp(`^${ORIGIN}$`), "an origin looks like https://survey.example.org")),
+  origins: needOrigins, frames: needOrigins,
   opens: orNull(needMoment), expires: needMoment,
   rounds: (value, place) => needList(value, place, 0, MOST_ROUNDS, (item, at) => needFields(item, at, { opens: needMoment, closes: needMoment })),
   ask: matching(/^(all|one)$/, "must be 'all' or 'one'"), minimum: integer(2, 1e9), invite_only: needBoolean,
@@ -38,7 +43,7 @@ const SURVEY = {
 /**
  * @typedef {Readonly<{name: string, version: number, publisher: string, pilot: boolean, language: string, title: Texts,
  *   introduction: Texts, consent: Texts, contact: Texts, privacy: Texts, thanks: Texts,
- *   look: Readonly<{colour: string | null, logo: string | null}>, collector: string, origins: readonly string[],
+ *   look: Readonly<{colour: string | null, logo: string | null}>, collector: string, origins: readonly string[], frames: readonly string[],
  *   opens: Date | null, expires: Date, rounds: readonly Readonly<{opens: Date, closes: Date}>[], ask: "all" | "one",
  *   minimum: number, inviteOnly: boolean, segments: Readonly<Record<string, Segment>>, questions: readonly Question[]}>} Survey
  */
@@ -61,7 +66,7 @@ export function readSurvey(payload) {
 
 /** What fields say of each other. @param {Survey} survey */
 function needConsistent(survey) {
-  const { questions, segments, rounds, expires, opens, origins } = survey;
+  const { questions, segments, rounds, expires, opens, origins, frames } = survey;
   for (const what of /** @type {("id" | "attribute")[]} */ (["id", "attribute"])) {
     need(distinct(questions.map((q) => q[what])), "questions", `two have the same ${what}`);
   }
@@ -78,7 +83,7 @@ function needConsistent(survey) {
   need(ordered, "rounds", "open and close one after the other");
   need(rounds.length === 0 || moments[moments.length - 1] <= expires, "rounds", "the last closes after the survey expires");
   need(rounds.length === 0 || questions.every((q) => q.rounds <= rounds.length), "rounds", "a question has more than open and close");
-  need(distinct(origins), "origins", "one is listed twice");
+  need(distinct(origins) && distinct(frames), "origins", "one is listed twice");
 }
 
 /** Every text for people. @param {Survey} survey @returns {Texts[]} */

@@ -8,6 +8,7 @@ import { atMost, percentAtMost } from "../../design/sentences.mjs";
 /**
  * @import { AnyDesign } from "../../design/mechanism.mjs"
  * @import { Question } from "../../publish/question.mjs"
+ * @import { Survey } from "../../publish/survey.mjs"
  * @import { Words } from "./words.mjs"
  */
 
@@ -75,6 +76,12 @@ const UNLIKELY = new Fraction(1n, 1000000n);
 /** How often an answer is drawn: for a panel once. @param {Question} question @param {number} ledgers @returns {[AnyDesign, number]} */
 export function drawsOf({ design, rounds, panel }, ledgers) {
   return [design, (panel ? 1 : rounds) * ledgers];
+}
+
+/** How many ledgers a person has at most for this survey: an app has one, and a browser (`page`) has for every origin one by
+ * itself and one inside each frame. @param {Survey} survey @param {boolean} page */
+export function ledgersOf({ origins, frames }, page) {
+  return page ? Math.max(1, origins.length) * (1 + frames.length) : 1;
 }
 
 /** @param {{ratio: Fraction | null, telling: Fraction}} limits @param {string} prefix @param {Words} words */

@@ -7,7 +7,7 @@ import { CARRIED } from "../../publish/document.mjs";
 import { sentencesOf } from "../../publish/kinds.mjs";
 import { MOST_REPEATED, bitsOf, reportValues } from "../../publish/survey.mjs";
 import { say } from "../../publish/texts.mjs";
-import { boundOf, drawsOf, greatest, limitSentences } from "./bound.mjs";
+import { boundOf, drawsOf, greatest, ledgersOf, limitSentences } from "./bound.mjs";
 import { ours, shownLines, theirs, wordsOf } from "./words.mjs";
 
 /**
@@ -24,8 +24,8 @@ import { ours, shownLines, theirs, wordsOf } from "./words.mjs";
 export function surveyLines(survey, given) {
   needSettings("surveyLines", given, ["words", "language", "page"]);
   const { language = null, page = globalThis.location?.origin !== undefined } = given, words = wordsOf("surveyLines", given.words);
-  const { questions, origins, opens } = survey, expires = words.moment(survey.expires), count = questions.length;
-  const ledgers = page ? Math.max(1, origins.length) : 1, alone = survey.ask === "one" && questions.length > 1;
+  const { questions, origins, frames, opens } = survey, expires = words.moment(survey.expires), count = questions.length;
+  const ledgers = ledgersOf(survey, page), alone = survey.ask === "one" && questions.length > 1;
   const lines = [
     ...(words.notice === null ? [] : [ours(words.notice)]), ours(words.say("mark")), ...theirs(say(survey, survey.title, language)), ours(words.say("publisher")), ...theirs(survey.publisher),
     ...(survey.pilot ? [ours(words.say("pilot"))] : []),
@@ -45,7 +45,8 @@ export function surveyLines(survey, given) {
     const draws = questions.map((q) => drawsOf(q, ledgers)), whole = alone ? greatest(draws.map((one) => boundOf([one]))) : boundOf(draws);
     lines.push(...limitSentences(whole, "survey_", words).map((told) => ours(told)));
   }
-  if (ledgers > 1) lines.push(ours(words.say("origins", { count: ledgers })), ...theirs(origins.join("\n")));
+  if (page && origins.length > 1) lines.push(ours(words.say("origins", { count: origins.length })), ...theirs(origins.join("\n")));
+  if (page && frames.length) lines.push(ours(words.say("frames")), ...theirs(frames.join("\n")));
   if (survey.collector === CARRIED) {
     const bits = questions.map((q) => bitsOf(reportValues(survey, q)) * drawsOf(q, ledgers)[1]);
     const all = alone ? Math.max(...bits) : bits.reduce((sum, one) => sum + one, 0);

@@ -4,7 +4,7 @@
  */
 import { MOST_COUNTED, PROVES_NOTHING } from "../../design/sentences.mjs";
 import { needSettings } from "../../errors.mjs";
-import { boundOf, drawsOf, limitSentences } from "./bound.mjs";
+import { boundOf, drawsOf, ledgersOf, limitSentences } from "./bound.mjs";
 import { wordsOf } from "./words.mjs";
 
 /**
@@ -23,7 +23,7 @@ const TINY = 1e-9;
  * @param {Survey} survey @param {{words: Words, page?: boolean}} given @returns {{survey: string[], questions: Record<string, string[]>}} */
 export function headlines(survey, given) {
   needSettings("headlines", given, ["words", "page"]);
-  const { page = globalThis.location?.origin !== undefined } = given, words = wordsOf("headlines", given.words), ledgers = page ? Math.max(1, survey.origins.length) : 1;
+  const { page = globalThis.location?.origin !== undefined } = given, words = wordsOf("headlines", given.words), ledgers = ledgersOf(survey, page);
   const told = survey.questions.map((question) => [words.spoken(question.design.sentences(question.kind.kind).happens), ...proves(question, words, ledgers)]);
   const same = told.every((one) => JSON.stringify(one) === JSON.stringify(told[0]));
   return { survey: same ? told[0] : [words.say("at_each")], questions: Object.fromEntries(survey.questions.map(({ id }, i) => [id, told[i]])) };
