@@ -10,8 +10,8 @@ Rules
 4. A repeated report carries few bits.  Its values are counted with everything else the device drew that it shows: which
    question, and which round of a panel.  Above `MOST_REPEATED` a device sends it once, and repeats it for nothing else.
 5. What is allowed and yet not what the publisher wants is a warning: a survey that devices with the default policy
-   (`DEFAULTS`) would not answer, a new version that devices refuse which answered the one before, or groups too small
-   to be shown.
+   (`DEFAULTS`) would not answer, a new version that devices refuse which answered the one before (a report of many
+   values, other options or their order), or groups too small to be shown.
 """
 
 from __future__ import annotations
@@ -55,11 +55,12 @@ class Caps(NamedTuple):
 DEFAULTS = Caps()  # of a policy; `answer.policy` has the reasons
 
 
-def cautions(survey: Survey, expected: int | None) -> Iterator[str]:
-    """What is allowed and yet hardly meant (rule 5)."""
+def cautions(survey: Survey, expected: int | None = None, before: Survey | None = None) -> Iterator[str]:
+    """What is allowed and yet hardly meant (rule 5); `before` is the version before."""
     composed = survey.composition
     yield from _refusals(survey.questions, composed)
     yield from _sent_once(composed, survey.version)
+    yield from _other_truths(survey.questions, () if before is None else before.questions)
     yield from _too_small(survey.segments.values(), survey.minimum, expected)
 
 
@@ -91,6 +92,19 @@ def _sent_once(composition: Composition, version: int) -> Iterator[str]:
                 f"question {part.question!r}: a report carries {bits_of(part.values)} bits, so devices that answered "
                 "an earlier version refuse this one. Do not replace the earlier version: count both together, each "
                 "device answers in one of them"
+            )
+
+
+def _other_truths(questions: Iterable[Question], before: Iterable[Question]) -> Iterator[str]:
+    """Why devices that answered the version before refuse a question: what may be true is not the same."""
+    earlier = {question.attribute: question for question in before}
+    for question in questions:
+        old = earlier.get(question.attribute, question)
+        if old.kind.truths != question.kind.truths:
+            what = "options, or their order," if question.kind.labels and old.kind.labels else "possible answers"
+            yield (
+                f"question {question.id!r}: its {what} are not those of the version before, so devices that answered "
+                f"that one refuse it. Keep them, or ask about another attribute than {question.attribute!r}"
             )
 
 

@@ -11,6 +11,7 @@ Rules
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -20,6 +21,7 @@ from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 from rrcollect.design.parameters import SIGNED, NumberLike, fraction
 from rrcollect.design.sentences import Said
 from rrcollect.design.sets import MOST_OPTIONS
+from rrcollect.publish.canonical import canonical
 from rrcollect.publish.document import WIRE, Document, Frozen, Texts, as_tuple
 
 
@@ -128,8 +130,18 @@ class Choice(AnyKind):
 
     @property
     def labels(self) -> tuple[Mapping[str, str], ...]:
-        """As they are numbered.  How many there are is in `truths` left to the design."""
+        """As they are numbered."""
         return self.options
+
+    @property
+    def truths(self) -> str:
+        """Its options in their order, in all languages, as a hash: an answer to others, or in another order, does not
+        stand for one to these.
+
+        >>> Choice(["Never", "Once"]).truths == Choice(["Once", "Never"]).truths
+        False
+        """
+        return f"choice of {hashlib.sha256(canonical([dict(option) for option in self.options])).hexdigest()}"
 
 
 class Number(AnyKind):

@@ -236,8 +236,10 @@ class Survey(SignedDocument):
         """The survey of names and values as in such a file."""
         return cls(**fields_of(written, tuple(cls.model_fields)))
 
-    def publish(self, keys: Sequence[SigningKey], *, expected: int | None = None) -> Publication:
-        """Check and sign the survey with one or several keys; `expected` is how many answers are hoped for.
+    def publish(
+        self, keys: Sequence[SigningKey], *, expected: int | None = None, before: Survey | None = None
+    ) -> Publication:
+        """Check and sign the survey; `expected`: how many answers are hoped for, `before`: the version before this one.
 
         The publication has the `envelope` to hand out, what the survey costs a respondent (`composition`), and
         `warnings`: what is allowed and yet hardly meant.
@@ -260,15 +262,16 @@ class Survey(SignedDocument):
         check_cells(self)
         if self.expires <= datetime.now(UTC):
             raise Expired(f"the survey expired at {self.expires:%Y-%m-%d %H:%M} UTC; no device would take it")
-        return self.signed(seal(self.payload(), keys), [key.public for key in keys], expected=expected)
+        made = self.signed(seal(self.payload(), keys), [key.public for key in keys])
+        return replace(made, warnings=tuple(cautions(self, expected, before)))
 
     @classmethod
-    def signed(cls, envelope: bytes, trusted: Iterable[PublicKey], *, expected: int | None = None) -> Publication:
+    def signed(cls, envelope: bytes, trusted: Iterable[PublicKey]) -> Publication:
         """The publication in a signed file, verified under the keys of those who signed it.  A second signer reads it,
         and signs it too: `Survey.signed(envelope, [theirs]).sign(mine).envelope`."""
         survey = cls.from_payload(verify(envelope, trusted).payload)
         survey.check()
-        return Publication(survey, envelope, survey.digest, survey.composition, tuple(cautions(survey, expected)))
+        return Publication(survey, envelope, survey.digest, survey.composition, tuple(cautions(survey)))
 
     @property
     def composition(self) -> Composition:

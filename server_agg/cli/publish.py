@@ -62,6 +62,7 @@ def add_publish(parser: ArgumentParser) -> None:
         *KEY,
         out("the file for the signed survey"),
         ("--expect", int, "how many answers are expected: warn of small groups", {"metavar": "N"}),
+        ("--before", Path, "the signed version before this one: warn of what devices refuse", {"metavar": "SIGNED"}),
         ("--template", bool, "print a survey to start from, and nothing else"),
         ("--invited", bool, "with --template: a survey by invitation"),
         ("--to", str, "upload it to the collector at this address, https://…", {"metavar": "URL"}),
@@ -88,8 +89,13 @@ def publish(options: Namespace) -> Output:
 
     refuse((options.expect is not None and options.expect < 1, "--expect", options.expect, "1 or more answers"))
     survey, keys = Survey.read(options.survey), signing_keys(options)
+    before = None
+    if options.before is not None:
+        before, _ = read_envelope(options.before, [key.public for key in keys])
+        same = (before.publisher, before.name) == (survey.publisher, survey.name) and before.version < survey.version
+        refuse((not same, "--before", str(options.before), f"an earlier version of {survey.name!r}"))
     with at(str(options.survey)):
-        publication = survey.publish(keys, expected=options.expect)
+        publication = survey.publish(keys, expected=options.expect, before=before)
     write_file(options.out, publication.envelope, force=options.force)
     for warning in publication.warnings:
         sys.stderr.write(f"warning: {plain(warning)}\n")

@@ -34,7 +34,7 @@ from rrcollect.errors import (
     OverPolicy,
 )
 from tests.inside.design import Mechanism
-from tests.support.devices import KEY, POLICY, VECTORS, client, envelope, load, question
+from tests.support.devices import KEY, POLICY, VECTORS, client, envelope, load, question, survey
 
 COLOURS = Choice(options=["Red", "Green", "Blue", "White", "Other"])
 TWO_OF_FIVE, HOURS = SetDesign(5, 2, "3/4"), Number(low=0, high=24, unit="hours")
@@ -179,13 +179,31 @@ def test_an_answer_stands_for_its_own_truths_alone(tmp_path):
     assert device.answer(clipped, "q1", lambda: 1 / 0)
 
 
-def test_a_choice_with_more_options_is_another_design(tmp_path):
+def test_a_choice_with_more_options_has_other_truths(tmp_path):
     device = client(tmp_path)
     device.answer(device.accept(envelope(asked(COLOURS, SetDesign(5, 1, "1/2")))), "q1", 1)
     six = Choice(options=["1", "2", "3", "4", "5", "6"])
     other = device.accept(envelope(asked(six, SetDesign(6, 1, "3/8")), name="six"))
-    with pytest.raises(AlreadyAnswered, match="another design"):
+    with pytest.raises(AlreadyAnswered, match="answered before as choice of "):
         device.answer(other, "q1", lambda: 1 / 0)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [["b", "a", "c"], ["a", "b", "d"], ["a", "b", {"en": "c", "de": "a"}]],
+    ids=["in another order", "another label", "another language"],
+)
+def test_options_in_another_order_do_not_get_the_answers_of_others(tmp_path, other):
+    three, source = SetDesign(3, 1, "1/2").to_grid(), Bytes(2**64 - 1)
+    device = client(tmp_path, source=source)
+    device.answer(device.accept(envelope(asked(Choice(["a", "b", "c"]), three))), "q1", 0)
+    later = device.accept(envelope(asked(Choice(other), three), version=2))
+    with pytest.raises(AlreadyAnswered, match="answered before as choice of "):
+        device.answer(later, "q1", lambda: 1 / 0)
+    before = survey(asked(Choice(["a", "b", "c"]), three))
+    assert before.publish([KEY], before=before).warnings == ()
+    (warning,) = later.survey.publish([KEY], before=before).warnings
+    assert "its options, or their order, are not those of the version before" in warning
 
 
 # ---- policy and budget ----------------------------------------------------------------------------------------------

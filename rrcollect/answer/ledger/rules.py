@@ -130,8 +130,8 @@ def earlier_answer(connection: sqlite3.Connection, request: LedgerRequest, polic
                 )
             if kind != request.kind:
                 raise AlreadyAnswered(
-                    f"{name!r} was answered before as {kind}; that answer cannot stand for one as {request.kind}, and "
-                    "no second one is drawn"
+                    f"{name!r} was answered before as {_short(kind)}; that answer cannot stand for one as "
+                    f"{_short(request.kind)}, and no second one is drawn"
                 )
             if design != asked.design.text:
                 raise AlreadyAnswered(
@@ -164,6 +164,11 @@ def earlier_answer(connection: sqlite3.Connection, request: LedgerRequest, polic
 def cost_of(epsilon: str, delta: str) -> Promise:
     """A cost as the ledger spells it."""
     return Promise(Epsilon(epsilon), Fraction(delta))
+
+
+def _short(kind: str) -> str:
+    """What may be true, in words: of a choice the first digits of the hash of its options in their order."""
+    return f"{kind[:18]}…" if kind.startswith("choice of ") else kind
 
 
 def _shown(cost: Promise) -> str:

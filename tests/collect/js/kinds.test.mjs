@@ -245,3 +245,13 @@ test("a page is told how to ask each question, in the person's language", async 
   assert.throws(() => rr.questionsFor(survey, { words: "de" }), refused("ParameterError", /loadWords/));
   assert.throws(() => rr.questionsFor(survey, { words: german, lang: "de" }), refused("ParameterError", /lang/));
 });
+
+test("options in another order, or others, do not get the answers of the ones that stood there", async () => {
+  const labels = CHOICE.kind.options, moved = [[...labels].reverse(), [...labels.slice(1), label("Grey")], [{ en: "Red", de: "Rot" }, ...labels.slice(1)]];
+  for (const changed of moved) {
+    const client = device();
+    await client.answer(await client.accept(envelope({}, CHOICE)), "q1", 0);
+    const later = await client.accept(envelope({ version: 99 }, { ...CHOICE, kind: { kind: "choice", options: changed } }));
+    await assert.rejects(client.answer(later, "q1", unread), refused("AlreadyAnswered", /answered before .*as choice of /));
+  }
+});

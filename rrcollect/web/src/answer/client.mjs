@@ -155,7 +155,7 @@ export class Client {
     const { segments, invite = null } = given, signal = signalOf(given.signal ?? null);
     signal?.throwIfAborted();
     const { survey, digest, question, attribute: { name: attribute, aliases, rounds }, round, cost } = await this.asked(accepted, questionId, given.round ?? null);
-    const { source, policy } = this, { design } = question, own = { name: attribute, aliases, rounds }, truths = truthsOf(question.kind), declared = segments ?? {};
+    const { source, policy } = this, { design } = question, own = { name: attribute, aliases, rounds }, truths = await truthsOf(question.kind), declared = segments ?? {};
     const values = reportValues(survey, question);
     let names = [attribute]; // all of them, when the ledger has said which were ever one with it
     if (!isObject(declared)) refuse("ParameterError", "segments map names to values");

@@ -9,8 +9,9 @@
  * 3. `KINDS` is the only list: what is true of one kind alone stands there.
  */
 import { SIGNED, parseFraction } from "../design/parameters.mjs";
-import { isObject } from "./canonical.mjs";
+import { canonical, isObject } from "./canonical.mjs";
 import { byLanguage, distinct, need, needBoolean, needFields, needList, needTexts, needWords } from "./document.mjs";
+import { sha256 } from "./keys.mjs";
 
 /**
  * @import { Fraction } from "../design/fraction.mjs"
@@ -32,7 +33,7 @@ function needExact(value, place) {
 
 /** Of each kind: its fields beside its name; what they must say of each other; what may be true, as ledgers write it; its texts for
  * people; which designs fit, in words; what people read about it beside what they read about its design.
- * @type {Record<string, {fields: Record<string, Need>, check?: (kind: any, place: string) => void, truths?: (kind: any) => string,
+ * @type {Record<string, {fields: Record<string, Need>, check?: (kind: any, place: string) => void, truths?: (kind: any) => string | Promise<string>,
  *   texts?: (kind: any) => readonly Texts[], goesWith?: (kind: any) => string, sentences?: (kind: any) => Said[]}>} */
 const KINDS = {
   yes_no: { fields: {} },
@@ -42,6 +43,7 @@ const KINDS = {
       const labels = options.flatMap((/** @type {Texts} */ option) => Object.entries(option).map(([language, label]) => `${language} ${label}`));
       need(distinct(labels), place, "two options have the same label");
     },
+    truths: async ({ options }) => `choice of ${await sha256(canonical(options))}`, // all languages, in their order
     texts: ({ options }) => options,
     goesWith: ({ options }) => `a choice of ${options.length} options goes with a design for ${options.length} options`,
   },
@@ -65,8 +67,9 @@ export function needKind(value, place) {
   return kind;
 }
 
-/** What may be true, as ledgers write it: an answer to other truths does not stand for one to these. @param {Kind} kind */
-export function truthsOf(kind) {
+/** What may be true, as ledgers write it: an answer to other truths does not stand for one to these. @param {Kind} kind
+ * @returns {Promise<string>} */
+export async function truthsOf(kind) {
   return KINDS[kind.kind].truths?.(kind) ?? kind.kind;
 }
 
