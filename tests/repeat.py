@@ -45,8 +45,9 @@ TIMERS = {"fork", "forkpty", "monotonic", "perf_counter", "posix_spawn", "setiti
 MARKED = ("process", "browser")
 AT_ONCE = 20
 SECONDS = 60.0
-TALLY = "RRCOLLECT_TALLY"
-ROUNDS = "RRCOLLECT_ROUNDS"
+# Not RRCOLLECT_…: a collector refuses settings that it does not know.
+TALLY = "REPEAT_TALLY"
+ROUNDS = "REPEAT_ROUNDS"
 
 
 # ---- which tests: rule 1 --------------------------------------------------------------------------------------------
@@ -248,6 +249,8 @@ class File:
         self.found.tests = found["tests"]
         self.found.slowest = max(self.found.slowest, found["slowest"])
         self.found.failed.update(found["failed"])
+        for name in found["said"].keys() - self.found.said.keys():  # now already, and in the table again
+            print(f"{name}\n{found['said'][name]}", flush=True)
         self.found.said = found["said"] | self.found.said
 
 
