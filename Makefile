@@ -30,7 +30,7 @@ $(VENV)/quick.stamp: FORCE
 	@$(MACHINE) packages $@ '.[cli,plot,batch,server,quick]'
 
 browsers: $(VENV)/test.stamp
-	@$(MACHINE) node_packages $(VENV)/node puppeteer-core@24 $$(node -p "Object.entries(require('./rrcollect/web/package.json').devDependencies).map((one) => one.join('@')).join(' ')")
+	@$(MACHINE) pinned_packages $(VENV)/node
 
 element: browsers  ## <rr-survey> bundled, and the types: rrcollect/web/dist, which is served while it fits the sources
 	@ln -sfn ../../$(VENV)/node/node_modules rrcollect/web/node_modules

@@ -1,12 +1,16 @@
 """A bare machine made ready by `tests/support/machine.sh`, with a PATH, a Python and an apt-get that are made up."""
 
+import json
 import os
+import re
 import shutil
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+from tests.support import node_pins
 
 ROOT = Path(__file__).resolve().parent.parent
 SCRIPT = ROOT / "tests" / "support" / "machine.sh"
@@ -225,7 +229,7 @@ def test_make_looks_at_the_machine_before_it_does_anything():
     tools = "chromium chromium-headless-shell firefox-esr WebKitWebDriver Xvfb libatomic pg_ctl curl sqlite3 setpriv"
     assert f"machine.sh tools strace java node npm {tools}" in first
     assert "machine.sh packages .venv/test.stamp '.[test]'" in second
-    assert "machine.sh node_packages .venv/node puppeteer-core" in third
+    assert "machine.sh pinned_packages .venv/node" in third
     assert "pytest" in fourth
 
 
@@ -253,6 +257,63 @@ def test_an_old_node_gets_a_newer_one_beside_the_packages(kim):
     (kim.bin / "node").write_text("#!/bin/sh\n")
     assert kim.run("node_packages", ".venv/node", "driver@1").returncode == 0
     assert [line.rpartition(" ")[2] for line in kim.log()] == ["driver@1"]
+
+
+NPM = """#!/bin/sh
+echo "npm $*" >> "$BIN/.log"
+test ! -e "$BIN/offline" || exit 1
+mkdir -p .venv/node/node_modules
+cp fetched.json .venv/node/node_modules/.package-lock.json
+"""
+
+
+def fetched(**changes):
+    """What npm keeps of the pinned packages, some of them with another integrity."""
+    packages = {}
+    for name, integrity in node_pins.pinned(os.uname().machine).items():
+        place, _, version = name.rpartition("@")
+        packages[f"node_modules/{place}"] = {"version": version, "integrity": changes.get(place, integrity)}
+    return packages
+
+
+def test_pinned_packages_are_installed_once_and_compared_before_anything_is_used(kim):
+    (kim.bin / "npm").write_text(NPM)
+    (kim.bin / "npm").chmod(0o755)
+    kim.has("offline", "node")
+    other = {"node_modules/other": {"version": "1.0.0", "integrity": "sha512-x"}}
+    for packages, hint in ((fetched(esbuild="sha512-x"), "esbuild@0"), (fetched() | other, "other@1.0.0")):
+        (kim.folder / "fetched.json").write_text(json.dumps({"packages": packages}))
+        done = kim.run("pinned_packages", ".venv/node")
+        assert (done.returncode, (kim.environment / "node" / "installed").exists()) == (1, False)
+        (kim.bin / "offline").unlink(missing_ok=True)
+        done = kim.run("pinned_packages", ".venv/node")
+        assert (done.returncode, (kim.environment / "node").exists()) == (1, False)
+        assert hint in done.stderr
+    kim.log()
+    (kim.folder / "fetched.json").write_text(json.dumps({"packages": fetched()}))
+    for many in (1, 0):
+        done = kim.run("pinned_packages", ".venv/node")
+        assert (done.returncode, done.stderr) == (0, "")
+        said = kim.log()
+        assert len(said) == many
+        assert all("--ignore-scripts" in line and line.endswith(" zod@3.25.76") for line in said)
+
+
+def test_the_pins_are_in_step_with_what_is_wanted():
+    every, machines = node_pins.pinned(), node_pins.MACHINES.values()
+    for name, version in node_pins.wanted().items():
+        assert re.fullmatch(r"\d+\.\d+\.\d+", version), f"{name} is not exact"
+        assert f"{name}@{version}" in every
+    for machine in machines:
+        here = node_pins.pinned(machine, "old-node")
+        assert sum(name.startswith("@esbuild/") for name in here) == 1
+        assert sum(name.startswith("node-linux-") for name in here) == 1
+        names = [name.rpartition("@")[0] for name in here]
+        assert len(set(names)) == len(names)
+        assert all(integrity.startswith("sha512-") for integrity in here.values())
+    text = node_pins.LIST.read_text()
+    assert "python -m tests.support.node_pins" in text
+    assert "://" not in text
 
 
 def test_the_gate_is_three_commands():

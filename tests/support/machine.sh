@@ -4,6 +4,7 @@
 #   machine.sh tools TOOL ...         Python and these programs are there
 #   machine.sh packages STAMP WHAT    so is `pip install --editable WHAT`, in the environment the stamp lies in
 #   machine.sh node_packages FOLDER NAME ...   so are these packages of npm, in that folder
+#   machine.sh pinned_packages FOLDER          so are those of node_packages.txt, and they are what is pinned there
 #
 # Rules
 # 1. All that is missing is said in one message before anything is done.  Root then installs it by apt-get; anybody
@@ -12,7 +13,8 @@
 #    pip does not work, is made anew.
 # 3. Node is 20 or newer.  Where the machine has an older one (Debian 12: 18, whose `fetch` can leave a connection open
 #    after it was aborted), packages of npm bring one with them: FOLDER/node_modules/.bin/node.
-# 4. The stamp is a copy of the pyproject.toml that was installed from.  If they differ, it is installed again.
+# 4. Pinned packages of npm are compared with their list before a script of theirs runs; others than these are removed.
+# 5. The stamp is a copy of the pyproject.toml that was installed from.  If they differ, it is installed again.
 set -eu
 python=${PYTHON:-python3}
 
@@ -92,16 +94,33 @@ packages() {
   rm "$environment/half-made"
 }
 
+new_node() {
+  node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null
+}
+
 node_packages() {
   folder=$1
   shift
-  node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null || set -- "$@" node@22.23.3
+  new_node || set -- "$@" node@22.23.3
   [ "$(cat "$folder/installed" 2>/dev/null)" = "$*" ] && return
   echo "installing $* into $folder"
   rm -rf "$folder"
   mkdir -p "$folder"
   npm install --prefix "$folder" --no-save --no-package-lock --no-audit --no-fund --loglevel=error "$@"
   echo "$*" >"$folder/installed"
+}
+
+pinned_packages() {
+  pins="$(dirname "$0")/node_pins.py" old=''
+  new_node || old=old-node
+  names=$("$python" "$pins" names $old)
+  [ "$(cat "$1/installed" 2>/dev/null)" = "$names" ] && return
+  echo "installing the packages of tests/support/node_packages.txt into $1"
+  rm -rf "$1"
+  mkdir -p "$1"
+  npm install --prefix "$1" --ignore-scripts --no-save --no-package-lock --no-audit --no-fund --loglevel=error $names
+  "$python" "$pins" check "$1" $old || { rm -rf "$1"; exit 1; }
+  echo "$names" >"$1/installed"
 }
 
 "$@"
