@@ -40,7 +40,7 @@ TOGETHER = (
     "tests/test_packaging.py",
 )  # fmt: skip
 
-OLD = "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)"
+OLD = "const [a, b] = process.versions.node.split(`.`).map(Number); process.exit(a < 20 || (a === 20 && b < 16) ? 1 : 0)"
 
 
 class ByTestButTogether(LoadScopeScheduling):

@@ -95,7 +95,7 @@ packages() {
 }
 
 new_node() {
-  node -e 'process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)' 2>/dev/null
+  node -e 'const [a, b] = process.versions.node.split(`.`).map(Number); process.exit(a < 20 || (a === 20 && b < 16) ? 1 : 0)' 2>/dev/null
 }
 
 node_packages() {

@@ -1,6 +1,6 @@
 // @ts-check
 /**
- * Every error thrown on purpose: its `name` says why, and is the Python client's.
+ * Every error thrown on purpose: its `name` says why, and is the Python client's.  An older Node than 20.16 is refused at once.
  */
 
 /** Base of every error thrown on purpose; `name` is the reason. */
@@ -10,6 +10,11 @@ export class RRCollectError extends Error {
     super(message);
     this.name = name;
   }
+}
+
+const [major, minor] = String(/** @type {any} */ (globalThis).process?.versions?.node ?? "99.0").split(".").map(Number); // a page has none
+if (major < 20 || (major === 20 && minor < 16)) {
+  throw new RRCollectError("OldNode", `rrcollect needs Node 20.16 or newer; this is Node ${major}.${minor}: install a newer one`);
 }
 
 /** @param {string} name @param {string} message @returns {never} */

@@ -327,3 +327,18 @@ test("a browser without Ed25519 is told so", async (t) => {
   t.mock.method(crypto.subtle, "importKey", async () => { throw new DOMException("no", "NotSupportedError"); });
   await assert.rejects(device().accept(bytes("good_plain")), refused("NoEd25519"));
 });
+
+test("an older Node is refused by name when the client is imported", async () => {
+  const { engines } = JSON.parse(readFileSync(new URL("../../../rrcollect/web/package.json", import.meta.url), "utf8"));
+  assert.equal(engines.node, ">=20.16");
+  for (const [version, good] of [["18.20.4", false], ["20.15.1", false], ["20.16.0", true], ["22.0.0", true]]) {
+    for (const name of ["index.mjs", "answer/ledger/file.mjs"]) {
+      const address = JSON.stringify(new URL(`../../../rrcollect/web/src/${name}`, import.meta.url).href);
+      const program = `Object.defineProperty(process, "versions", { value: { ...process.versions, node: "${version}" } });
+        await import(${address}).then(() => console.log("imported"), ({ name, message }) => console.log(name + ": " + message));`;
+      const { stdout } = await promisify(execFile)(process.execPath, ["--input-type=module", "-e", program]);
+      const wanted = good ? "imported" : `OldNode: rrcollect needs Node 20.16 or newer; this is Node ${version.split(".").slice(0, 2).join(".")}: install a newer one`;
+      assert.equal(stdout.trim(), wanted);
+    }
+  }
+});
