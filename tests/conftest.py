@@ -40,7 +40,9 @@ TOGETHER = (
     "tests/test_packaging.py",
 )  # fmt: skip
 
-OLD = "const [a, b] = process.versions.node.split(`.`).map(Number); process.exit(a < 20 || (a === 20 && b < 16) ? 1 : 0)"
+OLD = (
+    "const [a, b] = process.versions.node.split(`.`).map(Number); process.exit(a < 20 || (a === 20 && b < 16) ? 1 : 0)"
+)
 
 
 class ByTestButTogether(LoadScopeScheduling):
