@@ -43,7 +43,7 @@ ACTIONS: dict[str, tuple[str, str, tuple[Row, ...]]] = {
         (),
     ),
     "export": (
-        "write counts (.json), or the rows it kept (.parquet), to a file",
+        "write counts (.json), the rows it kept (.parquet), or the owner's log (.jsonl) to a file",
         "Reports that wait for their batch are not in it: counting starts at the survey's minimum.",
         ((*SURVEY[:3], {**SURVEY[3], "nargs": "?"}), *FILE),
     ),
@@ -54,7 +54,12 @@ ACTIONS: dict[str, tuple[str, str, tuple[Row, ...]]] = {
         "is never published.  What was published stays.",
         (SURVEY, ("--headline", str, "the round that the headline shows, 1 or more, or `whole`")),
     ),
-    "check": ("show whether the database answers, and what is in it", "", ()),
+    "check": (
+        "show whether the database answers and the owner's log is whole, and what is in it",
+        "A changed entry of the log is noticed.  That its end was cut is noticed against a checkpoint that was\n"
+        "printed earlier and kept elsewhere.",
+        (("--checkpoint", str, "an entry that the owner's log must have, NUMBER:HASH as this command prints it"),),
+    ),
     "close": (
         "end a survey that is over: exact counts stay, ids, rows and tickets are overwritten",
         "A survey is over when it has expired and its days of grace have passed.",
@@ -182,11 +187,14 @@ def _release(options: Namespace) -> Output:
 def _check(options: Namespace) -> Output:
     """What is in the store, if the database answers and its key can be read."""
     with _opened(options) as store:
-        found = asdict(store.check())
+        found, log = asdict(store.check()), store.log(options.checkpoint)
     said = "{surveys} surveys, {counted} reports counted, {waiting} waiting".format(**found)
     said += "; rows are kept" if found["keeps_rows"] else ""
     said += "".join(f"\nunfinished: {each}" for each in found["unfinished"])
-    return Output({**found, "unfinished": [str(each) for each in found["unfinished"]]}, said)
+    checkpoint = log[-1].checkpoint if log else None
+    said += f"\nthe owner's log is whole: {len(log)} entries" + (f", the last is {checkpoint}" if log else "")
+    unfinished = [str(each) for each in found["unfinished"]]
+    return Output({**found, "unfinished": unfinished, "log": len(log), "checkpoint": checkpoint}, said)
 
 
 def _close(options: Namespace) -> Output:

@@ -31,6 +31,7 @@ from rrcollect.publish.envelope import read_withdrawal, verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
 from server_agg.collect.store.database import Database
+from server_agg.collect.store.deeds import add_deed
 from server_agg.errors import Refusal, StoreUnavailable
 
 LOOK_AGAIN = 1.0  # seconds
@@ -75,6 +76,7 @@ class Shelf:
         given = (survey.digest, survey.envelope, " ".join(survey.keys), survey.publisher, survey.name, survey.version)
         with self._database.writing() as cursor:
             if self._database.run(cursor, ADD_SURVEY, (*given, survey.minimum, int(survey.pilot))).rowcount == 1:
+                add_deed(self._database, cursor, "published", survey.digest)
                 return True
             same = self._database.run(cursor, "SELECT 1 FROM surveys WHERE digest = ?", (survey.digest,)).fetchone()
             if same is None:

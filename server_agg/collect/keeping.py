@@ -10,7 +10,8 @@ Rules
 4. What is ripe is folded after each group, unless another process folds or copies, and at the end in any case: no more
    than a group waits besides what is not ripe.
 5. What is exported was folded: in the order of the cells or of the random ids, never of arrival.  The ending says what:
-   `.json` the counts, as `rrcollect estimate` reads them; `.parquet` the rows, for the batch path.  Rows leave with the
+   `.json` the counts, as `rrcollect estimate` reads them; `.parquet` the rows, for the batch path; `.jsonl` the owner's
+   log.  Rows leave with the
    crowd of their segments (`fold`); what is gathered is in the counts alone.  A row of a survey by invitation has no
    ticket and is marked as admitted (`reports`).  Rows go from the database into the file some thousands at a time, as
    text that Arrow reads: no object per value.
@@ -44,6 +45,7 @@ from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue, CatalogueEntry
 from server_agg.collect.settings import CollectorSettings
 from server_agg.collect.store.database import BETWEEN, COLUMNS, PAGE_COLUMNS
+from server_agg.collect.store.deeds import read_log
 from server_agg.collect.store.epochs import Epochs
 from server_agg.collect.store.fold import Folds
 from server_agg.collect.store.reports import IncomingReport
@@ -52,7 +54,7 @@ from server_agg.errors import Refusal
 from server_agg.files import new_file
 
 LINES_PER_COMMIT = 1_000
-ENDINGS = (".json", ".parquet")
+ENDINGS = (".json", ".parquet", ".jsonl")
 
 
 def ingest(
@@ -101,15 +103,22 @@ def _lines(stream: IO[bytes]) -> Iterator[bytes]:
 
 
 def export(path: str | os.PathLike[str], pages: Iterable[str], folds: Folds, survey: str | None) -> int:
-    """Write the counts (.json) or rows (.parquet) of all surveys or of one; returns how many reports that was."""
+    """Write the counts (.json) or rows (.parquet) of all surveys or of one, or the owner's log (.jsonl); returns how
+    many reports, or entries, that was."""
     ending = Path(path).suffix
     if ending not in ENDINGS:
-        raise ParameterError("path", os.fspath(path), "a name ending in .json (counts) or .parquet (rows)")
+        raise ParameterError(
+            "path", os.fspath(path), "a name ending in .json (counts) or .parquet (rows), or .jsonl (the log)"
+        )
     if ending == ".parquet" and not folds.keeps_rows():
         raise ParameterError("path", os.fspath(path), "a name ending in .json: rows are kept only if asked for")
     with new_file(path) as partial:
         if ending == ".parquet":
             return _rows(pages, partial)
+        if ending == ".jsonl":
+            entries = read_log(folds.database)
+            partial.write_text("".join(f"{one.line}\n" for one in entries), encoding="utf-8")
+            return len(entries)
         tallies = folds.tallies(survey)
         partial.write_text(tallies.to_json() + "\n", encoding="utf-8")
         return tallies.n

@@ -245,6 +245,10 @@ class OwnerToken:
             raise ParameterError("owner token", None, f"a token file, or the variable {variable('owner_token')}")
         return cls(settings.owner_token.get_secret_value())
 
+    def hashed(self, salt: str) -> str:
+        """A slow hash of the token with a salt (hexadecimal)."""
+        return hashlib.scrypt(self._digest, salt=bytes.fromhex(salt), n=1 << 14, r=8, p=1, dklen=32).hex()
+
     def check(self, authorization: bytes | None) -> None:
         """Return if the header carries the token; a `Refusal` otherwise."""
         scheme, _, given = (authorization or b"").partition(b" ")

@@ -605,7 +605,15 @@ def test_the_database_has_no_column_for_a_time_an_address_or_an_order(store):
             cursor.execute(f"SELECT * FROM {table}")  # noqa: S608
             columns |= {column[0] for column in cursor.description}
     kept = {*ReportRow._fields, "n", "number", "mark", "content", "place", "database", "identity", "key", "keep_rows"}
-    kept |= {"kept", "sums", "level", "moment", "headline", "crowds"}  # the moment is a release's, not a report's
+    kept |= {
+        "kept",
+        "sums",
+        "level",
+        "line",
+        "moment",
+        "headline",
+        "crowds",
+    }  # the moment is a release's, not a report's
     of_surveys = {
         "digest",
         "envelope",

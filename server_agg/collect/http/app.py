@@ -38,6 +38,7 @@ from server_agg.collect.http.surveys import MOST_MADE, SurveyRoutes
 from server_agg.collect.logs import Watch
 from server_agg.collect.metrics import Metrics
 from server_agg.collect.settings import CollectorSettings, OwnerToken
+from server_agg.collect.store.deeds import begin_log
 from server_agg.collect.store.store import Store
 from server_agg.errors import Refusal, StoreError
 
@@ -170,6 +171,7 @@ class Collector:
 
     @asynccontextmanager
     async def _lifespan(self, app: Starlette | None) -> AsyncIterator[None]:
+        await asyncio.to_thread(begin_log, self.store.database, self.owner.hashed)
         house = asyncio.create_task(keep_house(self.store, self.catalogue, self.watch, self.settings))
         yield
         house.cancel()

@@ -45,7 +45,7 @@ from server_agg.collect.logs import said
 from server_agg.collect.settings import CollectorSettings, OwnerToken
 from server_agg.collect.store.release import SAME, last_facts, preview_release
 from server_agg.collect.store.store import Store
-from server_agg.errors import Refusal
+from server_agg.errors import Refusal, UnfitDatabase
 
 LARGEST_NOTICE = 2 * Withdrawal.largest  # bytes of a signed withdrawal: its payload in base64, and signatures
 MOST_MADE = 10_000  # invites for one request
@@ -120,7 +120,16 @@ class SurveyRoutes:
     async def overview(self, request: Request) -> Response:
         """GET /surveys"""
         self.owner_only(request)
-        return reply({"surveys": await asyncio.to_thread(self._overview, self.prefix(request))})
+        surveys = await asyncio.to_thread(self._overview, self.prefix(request))
+        return reply({"surveys": surveys, "log": await asyncio.to_thread(self._log)})
+
+    def _log(self) -> dict[str, Any]:
+        try:
+            entries = self.store.log()
+        except UnfitDatabase as error:
+            return {"trouble": str(error), "checkpoint": None, "entries": []}
+        shown = [{"moment": one.moment, "deed": one.deed, "survey": one.survey} for one in entries]
+        return {"trouble": None, "checkpoint": entries[-1].checkpoint if entries else None, "entries": shown}
 
     def _overview(self, prefix: str) -> list[dict[str, Any]]:
         self.catalogue.refresh()

@@ -198,10 +198,18 @@ function ending(survey) {
   return parts.length ? make("details", { class: "card desk" }, make("summary", {}, "Withdraw or close"), ...parts) : "";
 }
 
+/** The owner's log: what was done here, the last first, and the checkpoint to keep elsewhere. */
+function deeds({ trouble, checkpoint, entries }, surveys) {
+  const titles = new Map(surveys.map((one) => [one.digest, one.title]));
+  const rows = entries.map(({ moment: at, deed, survey }) => make("tr", {}, make("td", {}, moment(at)), make("td", {}, deed), make("td", {}, survey ? foreign(titles.get(survey) ?? survey) : "")));
+  const said = trouble ? make("p", { class: "bad" }, trouble) : make("p", { class: "small quiet" }, "Keep this elsewhere; rrcollect store check --checkpoint compares: ", make("code", {}, checkpoint ?? "no entry"));
+  return make("details", { class: "card log" }, make("summary", {}, "What was done here"), said, make("table", {}, make("tbody", {}, ...rows.reverse())));
+}
+
 // ---- the views -----------------------------------------------------------------------------------------------------
 
 async function list() {
-  const { surveys } = await told("surveys");
+  const { surveys, log } = await told("surveys");
   [opened, last] = [null, ""];
   const old = main.querySelector("details.desk"), publish = old && main.dataset.at === "list" ? old : publishing(); // what was typed stays
   main.dataset.at = "list";
@@ -211,7 +219,7 @@ async function list() {
     make("p", { class: "small quiet" }, foreign(survey.publisher), ` · version ${survey.version} · ${count(survey.answers)} answers · ${survey.released ? `release ${survey.released.number} of ${moment(survey.released.at)}` : "nothing released"}`),
     make("p", { class: "tags" }, ...tags(survey)), make("p", { class: "small" }, survey.state.words)));
   main.replaceChildren(make("header", {}, make("h1", {}, "Surveys"), make("p", { class: "quiet" }, "What is published here, and its state.")),
-    ...(cards.length ? cards : [make("p", { class: "card" }, "No survey is published here yet.")]), publish, make("p", { class: "foot" }, make("button", { type: "button", class: "plain", onclick: () => leave() }, "Forget the token")));
+    ...(cards.length ? cards : [make("p", { class: "card" }, "No survey is published here yet.")]), publish, deeds(log, surveys), make("p", { class: "foot" }, make("button", { type: "button", class: "plain", onclick: () => leave() }, "Forget the token")));
 }
 
 async function open(digest) {

@@ -70,6 +70,7 @@ from server_agg.collect.store.crowds import (
     with_more,
 )
 from server_agg.collect.store.database import COLUMNS
+from server_agg.collect.store.deeds import add_deed
 from server_agg.collect.store.epochs import NOTHING_GATHERED, NOTHING_SEEN, Epochs, GatheredReports, Group, KeyRing
 from server_agg.collect.store.reports import SPENDING, Cell, CellCount, Crowd, IncomingReport, Spending
 from server_agg.count.tallies import Tallies, TallyKey
@@ -248,7 +249,9 @@ class Folds:
 
     def _forget(self, cursor: Any, survey: str) -> None:
         """What `finish` deletes."""
-        self.database.run(cursor, "UPDATE surveys SET closed = 1 WHERE digest = ?", (survey,))
+        closing = "UPDATE surveys SET closed = 1 WHERE digest = ? AND closed = 0"
+        if self.database.run(cursor, closing, (survey,)).rowcount == 1:
+            add_deed(self.database, cursor, "closed", survey)
         number = "survey = (SELECT number FROM surveys WHERE digest = ?)"
         self.database.delete(cursor, "ids", number, (survey,))
         for table in ("reports", "invites", "spent"):

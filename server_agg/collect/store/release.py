@@ -40,6 +40,7 @@ from server_agg.collect.store.crowds import (
     with_more,
 )
 from server_agg.collect.store.database import Database
+from server_agg.collect.store.deeds import add_deed
 from server_agg.collect.store.epochs import GatheredReports, KeyRing
 from server_agg.collect.store.fold import Folds, tallies_of
 from server_agg.collect.store.release_rule import Release, hierarchy, next_release
@@ -157,6 +158,7 @@ def _made(
         epochs.write_gathered(cursor, regathered)
         epochs.write_ring(cursor, epochs.current(cursor).key, ring)
         database.run(cursor, ADD_RELEASE, line)
+        add_deed(database, cursor, "released", digest, moment=line[2], release=number, added=made.answers)
     return ReleaseOutcome(_facts(*line[1:]), made.answers, made.waiting, survey.minimum)
 
 

@@ -33,6 +33,7 @@ from server_agg.collect.catalogue import Catalogue, Shelf
 from server_agg.collect.keeping import Backup, back_up, export, ingest
 from server_agg.collect.settings import GRACE, LONGEST_DAYS, CollectorSettings, variable
 from server_agg.collect.store.database import BETWEEN, Database, closed_on_failure
+from server_agg.collect.store.deeds import Deed, read_log
 from server_agg.collect.store.epochs import Epochs
 from server_agg.collect.store.fold import Folds
 from server_agg.collect.store.keys import KeyFolder
@@ -162,7 +163,8 @@ class Store:
         return ingest(lines, Catalogue(self.shelf), self.take, self.folds, settings or CollectorSettings())
 
     def export(self, path: str | os.PathLike[str], survey: Survey | str | None = None) -> int:
-        """Write the counts (.json) or rows (.parquet) of all surveys or of one; returns how many reports that was.
+        """Write the counts (.json) or rows (.parquet) of all surveys or of one, or the owner's log (.jsonl); returns
+        how many reports, or entries, that was.
 
         >>> import pathlib, tempfile
         >>> folder = pathlib.Path(tempfile.mkdtemp())
@@ -197,6 +199,16 @@ class Store:
         counted, waiting = self.tallies().n, len(self.epochs.waiting())
         surveys, unfinished = len(self.shelf.surveys()), tuple(self.folds.unfinished())
         return StoreState(surveys, counted, waiting, self.folds.keeps_rows(), unfinished)
+
+    def log(self, checkpoint: str | None = None) -> list[Deed]:
+        """The owner's log, verified, also against a checkpoint that was kept elsewhere (`deeds`).
+
+        >>> import pathlib, tempfile
+        >>> with open_store(pathlib.Path(tempfile.mkdtemp(), "reports.sqlite3")) as store:
+        ...     store.log()
+        []
+        """
+        return read_log(self.database, checkpoint)
 
     def disconnect(self) -> None:
         """Give up the database; what was taken stays."""
