@@ -16,6 +16,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -50,6 +51,12 @@ def files(*folders: str, ending: str = ".py", root: Path = ROOT) -> Iterator[Pat
                 yield path
 
 
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A file is read once for all that is counted in it."""
+    return ast.parse(path.read_bytes())
+
+
 def public_names(root: Path = ROOT) -> dict[str, list[str]]:
     """The public names of every package that has a stub, without the namespaces themselves."""
     found = {}
@@ -65,7 +72,7 @@ def result_classes(root: Path = ROOT) -> list[str]:
     bases: dict[str, set[str]] = {}
     abstract: set[str] = set()
     for path in files("server_agg", root=root):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ClassDef):
                 bases.setdefault(node.name, set()).update(ast.unparse(base).split("[")[0] for base in node.bases)
                 if any(
@@ -97,7 +104,7 @@ def type_tests(root: Path = ROOT) -> list[str]:
         name = path.relative_to(root).as_posix()
         if not name.startswith("rrcollect/design/"):
             allowed = frozenset(CHECKS.get(name, ()))
-            found += [f"{name}:{fault}" for fault in faults(path.read_text(encoding="utf-8"), allowed)]
+            found += [f"{name}:{line}: {what}" for line, what in _faults(parsed(path), "", allowed)]
     for path in files(*PRODUCT, ending=".mjs", root=root):
         name = path.relative_to(root).as_posix()
         if "/design/" not in name and not name.startswith("rrcollect/web/dist/"):
@@ -157,7 +164,7 @@ def imports(paths: Iterable[Path]) -> tuple[int, int]:
     """How many imports of the product these files have, and how many of them are deep (rule 5)."""
     every = deep = 0
     for path in paths:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.ImportFrom) and (module := node.module or "").split(".")[0] in PRODUCT:
                 every += 1
                 deep += module not in NAMESPACES

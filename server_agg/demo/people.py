@@ -219,15 +219,22 @@ def _people_answer(desk: Desk, people: Sequence[Person]) -> int:
 
 @contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Processes started in this block are not reached by Ctrl-C, which is for the program that started them."""
+    """Processes started in this block are not reached by Ctrl-C; the program that starts them hears it afterwards.
+
+    To block it is not enough: another thread, such as one of NumPy's, takes it, and Python raises it in this one."""
     if not hasattr(signal, "pthread_sigmask"):  # pragma: no cover (Windows)
         yield
         return
+    heard: list[int] = []
+    usual = signal.signal(signal.SIGINT, lambda number, _: heard.append(number))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, usual)
+        if heard:
+            signal.raise_signal(signal.SIGINT)
 
 
 def by_full_clients(

@@ -9,6 +9,7 @@ import signal
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 import urllib.request
 from dataclasses import replace
@@ -253,20 +254,22 @@ def test_all_shares_stand_on_one_axis(shown):
 
 
 @pytest.mark.browser
-@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (390, "light"), (1280, "dark"), (1280, "light")])
-def test_the_page_is_legible_at_every_width(shown, width, scheme, tmp_path):
+def test_the_page_is_legible_at_every_width(shown, tmp_path):
     """No words below 12 pixels, nothing to scroll sideways, nothing axe finds; at a desk half as long as it was."""
     place = tmp_path / "report.html"
     place.write_text(page(shown, "rrcollect"))
     with chromium() as browser:
-        seen = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+        seen = browser.new_page(viewport={"width": 1280, "height": 800})
         seen.goto(place.as_uri())
-        if width == 1280:
-            assert seen.evaluate("document.documentElement.scrollHeight") <= LONGEST
+        assert seen.evaluate("document.documentElement.scrollHeight") <= LONGEST
         seen.evaluate("document.querySelectorAll('details').forEach(each => each.open = true)")
-        assert seen.evaluate(SMALLEST_WORDS) >= 12
-        assert seen.evaluate("document.documentElement.scrollWidth") <= width
-        assert Axe().run(seen).response["violations"] == []
+        for width, scheme in ((320, "dark"), (390, "light"), (1280, "dark"), (1280, "light")):
+            seen.set_viewport_size({"width": width, "height": 800})
+            seen.emulate_media(color_scheme=scheme)
+            assert seen.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") is (scheme == "dark")
+            assert seen.evaluate(SMALLEST_WORDS) >= 12
+            assert seen.evaluate("document.documentElement.scrollWidth") <= width
+            assert Axe().run(seen).response["violations"] == []
         seen.add_style_tag(content=".axis b { font-size: 8px !important }")
         assert seen.evaluate(SMALLEST_WORDS) < 12
 
@@ -403,6 +406,29 @@ def test_ctrl_c_ends_the_demo_in_one_line(tmp_path):
         os.killpg(demo.pid, signal.SIGINT)  # as a terminal does: to every process of the group
         out, err = demo.communicate(timeout=60)
     assert (demo.returncode, out, err) == (130, "", "\nrrcollect: stopped\n")
+
+
+def test_ctrl_c_that_another_thread_takes_waits_until_a_process_is_started():
+    begin, steps = threading.Event(), []
+
+    def take():
+        begin.wait(60)
+        signal.pthread_kill(threading.get_ident(), signal.SIGINT)
+        steps.append("taken")
+
+    thread = threading.Thread(target=take)
+    thread.start()  # before the block: it does not inherit what is blocked there
+
+    def start():
+        with population._undisturbed():
+            begin.set()
+            thread.join(60)
+            steps.append("started")
+
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert steps == ["taken", "started"]
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 @pytest.mark.parametrize("by", [signal.SIGINT, signal.SIGTERM])
