@@ -20,7 +20,7 @@ import tomllib
 from pathlib import Path
 
 from rrcollect import web
-from tests.assurance.dependencies.packages import bill_of_materials, run_time
+from tests.assurance.dependencies.packages import bill_faults, bill_of_materials, run_time
 from tests.assurance.evidence import ROOT
 
 SUMS = "SHA256SUMS"
@@ -70,8 +70,12 @@ def make(folder: Path) -> list[Path]:
     _run(sys.executable, "-m", "build", "--outdir", folder, ROOT)  # the wheel is built from the source distribution
     _run(sys.executable, "-m", "twine", "check", "--strict", *sorted(folder.iterdir()))
     _run("npm", "pack", "--silent", "--pack-destination", folder, cwd=ROOT / "rrcollect" / "web")
-    bill = json.dumps(bill_of_materials(run_time()), indent=1, sort_keys=True, ensure_ascii=False)
-    (folder / "sbom.json").write_text(bill + "\n", encoding="utf-8")
+    packages = run_time()
+    bill = bill_of_materials(packages)
+    if faults := bill_faults(bill, packages):
+        raise SystemExit(f"the bill of materials is wrong: {'; '.join(faults)}")
+    text = json.dumps(bill, indent=1, sort_keys=True, ensure_ascii=False)
+    (folder / "sbom.json").write_text(text + "\n", encoding="utf-8")
     made = sorted(folder.iterdir())
     sums = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.name}\n" for path in made)
     (folder / SUMS).write_text(sums, encoding="utf-8")

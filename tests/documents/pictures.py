@@ -1,11 +1,11 @@
-"""The pictures of the pages in docs/pictures, made anew.
+"""Pictures of all pages, to look at: build/pictures.md.  They are not kept in the repository.
 
 Run: python -m tests.documents.pictures        (Chromium; about two minutes)
 
 Rules
 1. Every page is pictured as it is served by `rrcollect demo --web`, on a phone and on a desk: nothing is drawn for it.
 2. A row of `SHOTS` is a picture: its name, what it shows, where it is, the language of the person, and what is done
-   before.  docs/pictures.md is written from the same rows.
+   before.  build/pictures.md is written from the same rows.
 3. Pictures have 128 colours, so that they stay small.
 """
 
@@ -27,7 +27,7 @@ from PIL import Image
 from tests.support.browser import chromium
 
 ROOT = Path(__file__).resolve().parents[2]
-PICTURES, PAGE = ROOT / "docs" / "pictures", ROOT / "docs" / "pictures.md"
+PICTURES, PAGE = ROOT / "build" / "pictures", ROOT / "build" / "pictures.md"
 WIDTHS = {"phone": (390, 844), "desk": (1280, 900), "paper": (760, 1075)}
 Step = Callable[[Any, dict[str, str]], None]
 
@@ -178,7 +178,7 @@ def small(png: bytes) -> bytes:
 
 
 def page() -> str:
-    """docs/pictures.md."""
+    """build/pictures.md."""
     lines = [
         "# Pictures",
         "",
@@ -193,7 +193,7 @@ def page() -> str:
 
 def main(names: Sequence[str] = ()) -> None:
     """Take all pictures, or those of these names."""
-    PICTURES.mkdir(exist_ok=True)
+    PICTURES.mkdir(parents=True, exist_ok=True)
     with running() as pages, chromium() as browser:
         for shot in [one for one in SHOTS if not names or one.name in names]:
             for where in shot.sizes:

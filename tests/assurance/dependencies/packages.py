@@ -136,8 +136,8 @@ def licence_page(packages: Iterable[Package]) -> str:
         "",
         "Written by `python -m tests.assurance dependencies` from what the installed packages declare; other versions",
         f"of Python than {sys.version_info.major}.{sys.version_info.minor} may ask for a few more, or for other "
-        "releases. The same packages as a CycloneDX bill of",
-        "materials: [sbom.json](sbom.json).",
+        "releases. `make release` makes",
+        "a CycloneDX bill of materials of the same packages.",
         "",
         textwrap.fill(f"Copyleft: {copyleft}.", 118, break_on_hyphens=False),
         "",
