@@ -162,7 +162,7 @@ class CertainDisclosure(SurveyRefused):
 
 
 class OverPolicy(SurveyRefused):
-    """The privacy loss is above a cap of this device's policy."""
+    """The privacy loss is above a cap of this device's policy, or the policy pins other surveys."""
 
 
 # ---- answering ----------------------------------------------------------------------------------------------------

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 from rrcollect.answer.explain.explanation import survey_lines
 from rrcollect.answer.explain.headline import survey_headline
-from rrcollect.answer.explain.words import Words, shown_lines
+from rrcollect.answer.explain.words import Line, Words, shown_lines
 from rrcollect.errors import RolledBack
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
@@ -41,11 +41,22 @@ class AcceptedSurvey:
         """What would be sent, for the person to read before deciding; the survey's texts in this language, if it has
         it, and ours likewise (without one in the survey's), or in the `words` that somebody else supplies.
         `page`: it is answered on its page, where every origin keeps a ledger of its own."""
-        return shown_lines(survey_lines(self.survey, language, page=page, words=words))
+        ours = words or Words.of(language or self.survey.language)
+        told = Line(ours.say("digest", digest=short_digest(self.digest)))
+        return shown_lines([*survey_lines(self.survey, language, page=page, words=words), told])
 
     def headline(self, language: str | None = None, *, page: bool = False, words: Words | None = None) -> str:
         """The one or two sentences to read first: what happens to an answer, and what it proves; as in `explain`."""
         return " ".join(survey_headline(self.survey, words or Words.of(language or self.survey.language), page=page))
+
+
+def short_digest(digest: str) -> str:
+    """The beginning of a digest, for people to compare: a survey made for one person alone has one of its own.
+
+    >>> short_digest("0123456789abcdef" * 4)
+    '0123 4567 89ab cdef 0123 4567'
+    """
+    return " ".join(digest[i : i + 4] for i in range(0, 24, 4))
 
 
 def check_version(name: str, offered: SeenVersion, known: SeenVersion | None) -> None:

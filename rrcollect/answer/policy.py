@@ -9,11 +9,14 @@ Defaults, and why
   and `allow_disclosure` here, and is then charged to the δ budgets as (0, |c|), its total variation distance.
   Those budgets are 1/100 each: raise them together with `allow_disclosure` for larger ones.
 * Nobody is trusted until named: `publishers` is empty.
+* A publisher could sign a slightly different survey for each person, whose digest then names them.  `digests` pins:
+  with any there, no other survey is taken.
 """
 
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -23,12 +26,14 @@ from rrcollect.answer.acceptance import AcceptedSurvey, SeenVersion, check_versi
 from rrcollect.answer.asking import check_expiry
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, probability, whole_number
 from rrcollect.design.promise import Promise
-from rrcollect.errors import BadSignature, ParameterError, UntrustedKey, shown
+from rrcollect.errors import BadSignature, OverPolicy, ParameterError, UntrustedKey, shown
 from rrcollect.publish.composition import DEFAULTS
 from rrcollect.publish.envelope import Withdrawal, read_withdrawal, verify
 from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
+
+DIGEST = re.compile("[0-9a-f]{64}")
 
 
 @dataclass(frozen=True)
@@ -76,6 +81,7 @@ class Policy:
     lifetime_epsilon: Epsilon = DEFAULTS.lifetime_epsilon
     lifetime_delta: Fraction = DEFAULTS.lifetime_delta
     allow_disclosure: bool = False
+    digests: frozenset[str] = frozenset()
 
     def __init__(
         self,
@@ -88,6 +94,7 @@ class Policy:
         lifetime_epsilon: EpsilonLike = DEFAULTS.lifetime_epsilon,
         lifetime_delta: NumberLike = DEFAULTS.lifetime_delta,
         allow_disclosure: bool = False,
+        digests: Iterable[str] = (),
     ) -> None:
         named = tuple(publishers) if isinstance(publishers, Iterable) else (None,)
         if not all(isinstance(publisher, TrustedPublisher) for publisher in named):
@@ -99,6 +106,10 @@ class Policy:
             raise ParameterError("max_ratio", max_ratio, "a number above 1")
         if not isinstance(allow_disclosure, bool):
             raise ParameterError("allow_disclosure", allow_disclosure, "True or False")
+        listed = isinstance(digests, Iterable) and not isinstance(digests, str)
+        pinned = list(digests) if listed else []
+        if not listed or not all(isinstance(digest, str) and DIGEST.fullmatch(digest) for digest in pinned):
+            raise ParameterError("digests", digests, "a list of digests, each of 64 hexadecimal digits")
         values = {
             "publishers": named,
             "max_epsilon": Epsilon(max_epsilon),
@@ -108,6 +119,7 @@ class Policy:
             "lifetime_epsilon": Epsilon(lifetime_epsilon),
             "lifetime_delta": probability("lifetime_delta", lifetime_delta),
             "allow_disclosure": allow_disclosure,
+            "digests": frozenset(pinned),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -178,8 +190,10 @@ class Policy:
         return withdrawal
 
     def check_trust(self, accepted: AcceptedSurvey) -> None:
-        """Enough of the publisher's own keys have signed exactly this survey."""
+        """Enough of the publisher's own keys have signed exactly this survey, and it is a pinned one if any are."""
         self._check_signers(accepted.survey.publisher, accepted.signers)
+        if self.digests and accepted.digest not in self.digests:
+            raise OverPolicy(f"the survey with the digest {accepted.digest} is not one that this policy pins")
         if accepted.survey.digest != accepted.digest:
             raise BadSignature("the survey was changed after it was accepted")
 

@@ -9,6 +9,7 @@ from pydantic import PlainValidator
 
 import rrcollect.errors
 from rrcollect import ParameterError, Policy, PublicKey, RRCollectError, SigningKey, SurveyRefused, TrustedPublisher
+from rrcollect.errors import OverPolicy
 from tests.inside.answer import SeenVersion, marked
 from tests.support.devices import KEY, POLICY, VECTORS, cases, envelope, moment, survey, unb64, vector_policy
 from tests.vectors.make import texts
@@ -171,3 +172,26 @@ def test_bad_policies(make):
 def test_one_key_instead_of_a_list_is_named():
     with pytest.raises(ParameterError, match=r"PublicKey.*a list of one PublicKey or more"):
         TrustedPublisher("a", KEY.public)
+
+
+def test_a_policy_that_pins_takes_no_survey_of_ones_own():
+    """A publisher that signs another survey for each person is told apart by the digest."""
+    mine, theirs = envelope(), envelope(thanks="Thank you, number 7")
+    digest = POLICY.accept(mine).digest
+    pinned = Policy(POLICY.publishers, digests=[digest])
+    accepted = pinned.accept(mine)
+    assert accepted.digest == digest
+    with pytest.raises(OverPolicy, match="pins"):
+        pinned.accept(theirs)
+    with pytest.raises(OverPolicy, match="pins"):
+        pinned.check_trust(POLICY.accept(theirs))
+    for wrong in ("", digest, [digest[:-1]], [digest.upper()], [7], None):
+        with pytest.raises(ParameterError):
+            Policy(POLICY.publishers, digests=wrong)
+
+
+def test_people_see_the_beginning_of_the_digest():
+    accepted = POLICY.accept(envelope())
+    short = " ".join(accepted.digest[i : i + 4] for i in range(0, 24, 4))
+    assert f"Fingerprint of this survey: {short}." in accepted.explain()
+    assert f": {short}." in accepted.explain("de")

@@ -48,7 +48,9 @@ function show(surveys) {
   const [survey] = surveys, framed = view === "embedded";
   document.title = `${survey.title}: results`;
   const more = framed ? make("p", { class: "small foot" }, make("a", { href: here(`r/${digest}`), target: "_blank", rel: "noopener" }, "All about these results")) : make("p", { class: "small foot" }, make("a", { href: here("") }, "All results"));
-  main.replaceChildren(surveyFindings(survey, { buttons: !framed }), ...(framed ? [] : [tools()]), more);
+  const short = survey.digest.slice(0, 24).match(/.{4}/g).join(" "); // as people see it where they answer
+  const mark = make("p", { class: "small", "data-text": "digest" }, `Fingerprint of this survey: ${short}. Everyone who was asked the same saw the same one.`);
+  main.replaceChildren(surveyFindings(survey, { buttons: !framed }), ...(framed ? [] : [tools()]), mark, more);
   drawAll();
 }
 

@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import { FileLedger } from "../../../rrcollect/web/src/answer/ledger/file.mjs";
 import * as rr from "../../../rrcollect/web/src/index.mjs";
 
-import { INVITES, NOW, bytes, device, policy, refused, vector } from "./device.mjs";
+import { INVITES, NOW, bytes, device, document, policy, refused, signed, unread, vector } from "./device.mjs";
 
 test("asked again, the device repeats itself and does not read the truth", async () => {
   const client = device(), survey = await client.accept(bytes("good_plain"));
@@ -341,4 +341,14 @@ test("an older Node is refused by name when the client is imported", async () =>
       assert.equal(stdout.trim(), wanted);
     }
   }
+});
+
+test("a policy that pins takes no survey of one's own", async () => {
+  const mine = signed(document()), theirs = signed(document({ thanks: { en: "Thank you, number 7" } })), { digest } = await rr.acceptSurvey(mine, policy(), { now: NOW });
+  const pinned = policy({ digests: [digest] });
+  assert.equal((await rr.acceptSurvey(mine, pinned, { now: NOW })).digest, digest);
+  await assert.rejects(rr.acceptSurvey(theirs, pinned, { now: NOW }), refused("OverPolicy", /pins/));
+  const other = await rr.acceptSurvey(theirs, policy(), { now: NOW });
+  await assert.rejects(device({ policy: pinned }).answer(other, "q1", unread), refused("OverPolicy", /pins/));
+  for (const digests of ["", digest, [digest.slice(1)], [digest.toUpperCase()], [7], null]) assert.throws(() => policy({ digests }), refused("ParameterError"));
 });

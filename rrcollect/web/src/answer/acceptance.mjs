@@ -40,6 +40,7 @@ export async function acceptSurvey(envelope, policy, given = {}) {
  * @param {{survey: Survey, digest: string, signers: Set<string>}} accepted @param {Policy} policy @returns {Promise<Survey>} */
 export async function checkTrust({ survey, digest, signers }, policy) {
   checkSigners(survey.publisher, signers, policy);
+  if (policy.digests.length && !policy.digests.includes(digest)) refuse("OverPolicy", `the survey with the digest ${shown(digest)} is not one that this policy pins`);
   const known = VERIFIED.get(survey);
   if (known?.digest === digest && moments(known.survey) === moments(survey)) return known.survey;
   /** @type {Uint8Array} */
@@ -67,6 +68,11 @@ function checkSigners(name, signers, policy) {
   if (!publisher) return refuse("UntrustedKey", `the publisher ${shown(name)} is not one this policy trusts`);
   const signed = new Set(publisher.keys.filter((key) => signers.has(key))).size;
   if (signed < publisher.threshold) refuse("UntrustedKey", `${signed} of ${publisher.threshold} needed keys have signed`);
+}
+
+/** The beginning of a digest, for people to compare: a survey made for one person alone has one of its own. @param {string} digest */
+export function shortDigest(digest) {
+  return (digest.slice(0, 24).match(/.{4}/g) ?? []).join(" ");
 }
 
 /** @param {Survey} survey @param {Date} now */

@@ -16,7 +16,8 @@ import { unhex } from "../publish/keys.mjs";
 /** @typedef {{name: string, keys: string[], threshold?: number}} TrustedPublisher keys in hexadecimal */
 
 /** @typedef {{maxEpsilon?: NumberLike | Epsilon, maxRatio?: NumberLike, attributeEpsilon?: NumberLike | Epsilon,
- *   attributeDelta?: NumberLike, lifetimeEpsilon?: NumberLike | Epsilon, lifetimeDelta?: NumberLike, allowDisclosure?: boolean}} Caps */
+ *   attributeDelta?: NumberLike, lifetimeEpsilon?: NumberLike | Epsilon, lifetimeDelta?: NumberLike, allowDisclosure?: boolean, digests?: readonly string[]}} Caps
+ * `digests` pins: with any there, no other survey is taken. */
 
 /** @param {unknown} given @returns {Readonly<{name: string, keys: readonly string[], threshold: number}>} */
 function trustedPublisher(given) {
@@ -35,7 +36,7 @@ export class Policy {
   constructor(publishers = [], caps = {}) {
     const defaults = {
       maxEpsilon: "ln 9", maxRatio: "20", attributeEpsilon: "ln 81", attributeDelta: "1/100",
-      lifetimeEpsilon: "ln 59049", lifetimeDelta: "1/100", allowDisclosure: false,
+      lifetimeEpsilon: "ln 59049", lifetimeDelta: "1/100", allowDisclosure: false, digests: /** @type {readonly string[]} */ ([]),
     };
     needSettings("the policy", caps, Object.keys(defaults));
     const given = { ...defaults, ...caps };
@@ -53,6 +54,9 @@ export class Policy {
     this.lifetimeEpsilon = epsilonOf("lifetimeEpsilon", given.lifetimeEpsilon);
     this.lifetimeDelta = probabilityOf("lifetimeDelta", given.lifetimeDelta);
     this.allowDisclosure = given.allowDisclosure;
+    const pinned = given.digests, good = Array.isArray(pinned) && pinned.every((one) => typeof one === "string" && /^[0-9a-f]{64}$/.test(one));
+    if (!good) badSetting("digests", pinned, "a list of digests, each of 64 hexadecimal digits");
+    this.digests = Object.freeze([...pinned]);
     Object.freeze(this);
   }
   get keys() {

@@ -2,6 +2,7 @@
 /**
  * What <rr-survey> shows around its questions: who asks and why, what happens to answers, and how others' text is kept apart.
  */
+import { shortDigest } from "../answer/acceptance.mjs";
 import { headlines } from "../answer/explain/headline.mjs";
 import { say } from "../publish/texts.mjs";
 import { drawing } from "./drawings.mjs";
@@ -99,7 +100,8 @@ export class Frame {
     const { contact, privacy } = this.survey, link = this.said(privacy), text = (/** @type {"contact" | "privacy"} */ name, /** @type {Node} */ inside) =>
       make("p", { "data-text": name }, ...this.words.parts(name, { [name]: inside }));
     const to = () => make("a", { href: link, target: "_blank", rel: "noopener noreferrer" }, this.foreign("span", privacy));
-    return [...(this.said(contact) ? [text("contact", this.foreign("span", contact))] : []), ...(link ? [text("privacy", to())] : [])];
+    const short = make("bdi", { class: "digest" }, shortDigest(this.accepted.digest)), mark = make("p", { class: "small quiet", "data-text": "digest" }, ...this.words.parts("digest", { digest: short }));
+    return [...(this.said(contact) ? [text("contact", this.foreign("span", contact))] : []), ...(link ? [text("privacy", to())] : []), mark];
   }
 
   /** What a person should know, in a few words with a drawing; all of it one tap away. @param {Question[]} asked */
