@@ -32,14 +32,16 @@ from rrcollect.publish.keys import PublicKey
 from rrcollect.publish.survey import Survey
 from server_agg.collect.store.database import Database
 from server_agg.collect.store.deeds import add_deed
+from server_agg.collect.store.keys import STEP
+from server_agg.collect.store.reports import longest_report
 from server_agg.errors import Refusal, StoreUnavailable
 
 LOOK_AGAIN = 1.0  # seconds
 MOST_LOOKS = 200  # per second
 MOST_KEYS = 16
 ADD_SURVEY = (
-    "INSERT INTO surveys (digest, envelope, keys, publisher, name, version, minimum, pilot) VALUES (?, ?, ?, ?, ?, ?, "
-    "?, ?) ON CONFLICT DO NOTHING"
+    "INSERT INTO surveys (digest, envelope, keys, publisher, name, version, minimum, longest, pilot) VALUES (?, ?, ?, "
+    "?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
 SURVEYS = "SELECT digest, envelope, keys, publisher, name, version, minimum, pilot, closed, withdrawal FROM surveys"
 ADD_INVITE = "INSERT INTO invites (survey, ticket) VALUES (?, ?) ON CONFLICT DO NOTHING"
@@ -50,7 +52,7 @@ class PublishedSurvey:
     """A signed envelope with the public keys (hexadecimal) its owner named when publishing it, and what a store must
     know of the survey in it: whose it is, how many reports a crowd has, and whether it is a trial.  `closed`: nothing
     is taken for it any more; `finished`: and what was deleted of it is overwritten; `withdrawal`: the publisher's
-    notice, if there is one."""
+    notice, if there is one; `longest`: how many bytes a report to it has at most, packed."""
 
     digest: str
     envelope: bytes
@@ -63,6 +65,7 @@ class PublishedSurvey:
     closed: bool = False
     finished: bool = False
     withdrawal: bytes | None = None
+    longest: int = STEP
 
 
 class Shelf:
@@ -75,7 +78,12 @@ class Shelf:
         """Keep a survey; False if it was there already, a `Refusal` if its name and version is another's."""
         given = (survey.digest, survey.envelope, " ".join(survey.keys), survey.publisher, survey.name, survey.version)
         with self._database.writing() as cursor:
-            if self._database.run(cursor, ADD_SURVEY, (*given, survey.minimum, int(survey.pilot))).rowcount == 1:
+            if (
+                self._database.run(
+                    cursor, ADD_SURVEY, (*given, survey.minimum, survey.longest, int(survey.pilot))
+                ).rowcount
+                == 1
+            ):
                 add_deed(self._database, cursor, "published", survey.digest)
                 return True
             same = self._database.run(cursor, "SELECT 1 FROM surveys WHERE digest = ?", (survey.digest,)).fetchone()
@@ -233,7 +241,7 @@ class Catalogue:
         except ParameterError as error:
             raise Refusal(400, "cells", str(error)) from None
         of = (survey.publisher, survey.name, survey.version, survey.minimum, survey.pilot)
-        published = PublishedSurvey(survey.digest, envelope, given, *of)
+        published = PublishedSurvey(survey.digest, envelope, given, *of, longest=longest_report(survey))
         with self._lock:
             new = self._shelf.publish(published)
             if survey.digest not in self._listed:

@@ -226,3 +226,16 @@ def test_a_copy_without_its_key_has_the_sums_and_what_is_public_and_goes_on(tmp_
         copy.release(survey)
         assert copy.tallies().n == left + 60
         assert copy.last_release(survey).tallies.n >= public.n + 60 - MINIMUM
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_the_length_of_what_waits_tells_how_many_reports_and_nothing_else(store, name):
+    """Long names of segments made long contents of those who declared them."""
+    long = {"region": ["n", "s" * 60], "age": ["1", "2" * 60], "trade": ["t" * 60], "a" * 60: ["x" * 60]}
+    survey = asked(store, MADE[name], lambda **fields: publication(**{**fields, "segments": long}))
+    made, sizes = survey.questions[0].design, Counter()
+    for declared in ({}, {"region": "n"}, {part: max(values, key=len) for part, values in long.items()}):
+        store.take([incoming(report(survey.digest, design=made, answer=made.blank, segments=declared).row)])
+    with store.database.reading() as cursor:
+        sizes.update(len(content) for (content,) in cursor.execute("SELECT content FROM intake").fetchall())
+    assert list(sizes.values()) == [3]

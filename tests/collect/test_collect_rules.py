@@ -180,7 +180,7 @@ def test_the_length_of_a_content_tells_how_many_reports_are_in_it_and_nothing_el
         alike = [waiting() for _ in range(n)]
         mixed = [waiting(answer=str(at % 2), question=f"q{at % 7}", segments=f'{{"g":"{at % 3}"}}') for at in range(n)]
         contents = [packed(alike), packed(mixed)]
-        assert {len(key.sealed(content, n)) for content in contents} == {12 + 256 * n + 16}
+        assert {len(key.sealed(content, 256 * n)) for content in contents} == {12 + 256 * n + 16}
     assert len({len(content) for content in contents}) == 2  # without the padding it would tell
 
 

@@ -622,6 +622,7 @@ def test_the_database_has_no_column_for_a_time_an_address_or_an_order(store):
         "name",
         "version",
         "minimum",
+        "longest",
         "pilot",
         "closed",
         "withdrawal",

@@ -49,8 +49,9 @@ SEALED = (*WAITING, "gathered", "answers")  # tables that nobody can read withou
 STEPS = (
     (
         "CREATE TABLE surveys (number {number}, digest TEXT NOT NULL UNIQUE, envelope {bytes} NOT NULL, keys TEXT NOT "
-        "NULL, publisher TEXT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL, minimum BIGINT NOT NULL, pilot "
-        "INTEGER NOT NULL, closed INTEGER NOT NULL DEFAULT 0, withdrawal {bytes}, UNIQUE (publisher, name, version))",
+        "NULL, publisher TEXT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL, minimum BIGINT NOT NULL, longest "
+        "BIGINT NOT NULL, pilot INTEGER NOT NULL, closed INTEGER NOT NULL DEFAULT 0, withdrawal {bytes}, UNIQUE "
+        "(publisher, name, version))",
         "CREATE TABLE epoch (database TEXT NOT NULL, identity TEXT, key TEXT NOT NULL, keep_rows INTEGER NOT NULL)",
         "CREATE TABLE intake (place {number}, content {bytes} NOT NULL)",
         "CREATE TABLE gathered (name TEXT PRIMARY KEY, content {bytes} NOT NULL) {clustered}",

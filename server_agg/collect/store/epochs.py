@@ -32,14 +32,14 @@ from typing import Any, NamedTuple, TypeVar
 from rrcollect.publish.report import ReportRow
 from server_agg.collect.store.crowds import SurveyKeys, erase
 from server_agg.collect.store.database import Database, Marked
-from server_agg.collect.store.keys import EpochKey, KeyFolder
+from server_agg.collect.store.keys import STEP, EpochKey, KeyFolder
 from server_agg.collect.store.reports import Cell, CellCount, Crowd, IncomingReport, packed, unpacked
 from server_agg.errors import EpochKeyMissing, StoreUnavailable
 
 NOTHING_SEEN = -(2**62)
 GATHERED = NOTHING_SEEN - 1  # the place of marks whose report is gathered, not in the intake
 LEFT_PER_PLACE = 200  # reports that wait on together after a fold: a repeat of one opens them all
-GATHERED_STEP = 16  # the sealed sums are padded as so many reports are: 4 KiB
+GATHERED_STEP = 4096  # bytes: sealed sums are padded to a multiple of it
 MOST_LOOKS = 20
 Found = TypeVar("Found")
 Group = tuple[str, str, int]  # a survey, and a question and round of it
@@ -134,6 +134,7 @@ class Epochs:
         self.keys = keys
         self.name = ""  # of the database, in the folder of keys
         self._epoch: Epoch | None = None
+        self._longest: dict[str, int] = {}  # by digest, for good: the bytes of a report
         with keys.lock():
             with database.writing(alone=True) as cursor:
                 key = self._found(cursor, discard=discard)
@@ -147,10 +148,7 @@ class Epochs:
         if found is None:
             self.name = secrets.token_hex(16)
             name = self.keys.make(self.name)
-            values = (self.name, here, name)
-            self.database.run(
-                cursor, "INSERT INTO epoch (database, identity, key, keep_rows) VALUES (?, ?, ?, 0)", values
-            )
+            self.database.append(cursor, "epoch", "database, identity, key, keep_rows", [(self.name, here, name, 0)])
             return name
         self.name, bound, name = found
         left, ring, lost = list[IncomingReport](), KeyRing(), False
@@ -234,6 +232,14 @@ class Epochs:
         contents = self.database.run(cursor, "SELECT content FROM intake ORDER BY place").fetchall()
         return [crowd for (content,) in contents for crowd in unpacked(key.opened(bytes(content)))]
 
+    def size(self, cursor: Any, reports: Sequence[IncomingReport]) -> int:
+        """How many bytes these reports have at most, whatever they say: as long as their surveys allow, each."""
+        many = Counter(report.row.survey or "" for report in reports)
+        if not many.keys() <= self._longest.keys():
+            found = self.database.run(cursor, "SELECT digest, longest FROM surveys").fetchall()
+            self._longest = dict(found)
+        return sum(n * self._longest.get(survey, STEP) for survey, n in many.items())
+
     def waiting(self) -> list[IncomingReport]:
         """The reports that are not folded yet, as whoever has the database and the key can read them."""
         with self.database.writing() as cursor:
@@ -311,7 +317,9 @@ class Epochs:
             some, place = left[start : start + LEFT_PER_PLACE], -1 - start  # before all that come later
             marks = [(mark, ticket, place) for mark, ticket, _ in marked_reports(key, some)]
             self.database.append(cursor, "marks", "mark, ticket, place", marks)
-            self.database.append(cursor, "intake", "place, content", [(place, key.sealed(packed(some), len(some)))])
+            self.database.append(
+                cursor, "intake", "place, content", [(place, key.sealed(packed(some), self.size(cursor, some)))]
+            )
         self.write_ring(cursor, key, ring)
         with_rows = {group for group, one in ring.groups.items() if one.rows}
         rows = self.gathered(cursor, ring, with_rows).rows

@@ -2,7 +2,8 @@
 
 Rules
 1. A report that waits is written only under the key of the current epoch: its content by AES-GCM, together with those
-   of its transaction and padded, so that the length tells how many they are; its id and its ticket as marks.  An id is
+   of its transaction and each padded to the longest that its survey allows, so that the length tells how many they are
+   and nothing about any of them; its id and its ticket as marks.  An id is
    one block, and its mark is that block under AES, a permutation; the mark of a ticket is a keyed hash.  With the key
    gone, what heaps, logs, archives and backups still hold of them cannot be read, compared or joined with anything.
 2. A key is one file of 32 random bytes outside the database, of mode 600.  It is on disk, and so is its name in the
@@ -41,7 +42,7 @@ from server_agg.errors import EpochKeyMissing, KeysBusy, StoreUnavailable
 KEY_BYTES = 32
 NONCE = 12
 BLOCK = 16  # bytes of an id and of a mark
-STEP = 256  # bytes per report; contents are padded to a multiple of it
+STEP = 256  # bytes; contents are padded to a multiple of it
 _NAME = re.compile(r"[0-9a-f]{32}")
 
 
@@ -51,7 +52,7 @@ class EpochKey:
     >>> key = EpochKey(bytes(32))
     >>> key.opened(key.sealed(b"content"))
     b'content'
-    >>> len(key.sealed(b"content", 3)) == len(key.sealed(b"a longer one", 3))
+    >>> len(key.sealed(b"content", 300)) == len(key.sealed(b"a longer one", 300))
     True
     >>> one, two = key.id_marks(["ab" * 16, "cd" * 16])
     >>> key.id_marks(["cd" * 16]) == [two] != EpochKey(bytes(31) + b"1").id_marks(["cd" * 16])
@@ -73,10 +74,10 @@ class EpochKey:
         """Sixteen bytes that stand for what a ticket is spent on as long as the key lives."""
         return hashlib.blake2b(spending, digest_size=BLOCK, key=self._tickets).digest()
 
-    def sealed(self, content: bytes, reports: int = 1) -> bytes:
-        """The content of so many reports, padded and encrypted; it begins with a random nonce."""
+    def sealed(self, content: bytes, size: int = STEP) -> bytes:
+        """The content, padded to a multiple of so many bytes and encrypted; it begins with a random nonce."""
         nonce, padded = os.urandom(NONCE), content + b"\x80"
-        return nonce + self._cipher.encrypt(nonce, padded + bytes(-len(padded) % (STEP * reports)), None)
+        return nonce + self._cipher.encrypt(nonce, padded + bytes(-len(padded) % size), None)
 
     def opened(self, sealed: bytes) -> bytes:
         """The content again; altered bytes raise `cryptography.exceptions.InvalidTag`."""

@@ -15,8 +15,11 @@ import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from rrcollect.publish.canonical import canonical
 from rrcollect.publish.report import ReportRow
+from rrcollect.publish.survey import Survey
 from rrcollect.publish.tickets import known_as
+from server_agg.collect.store.keys import STEP
 
 _SEPARATOR = "\x1f"  # escaped in canonical JSON, and not in a name
 _ID, _TICKET = 16, 32  # bytes
@@ -141,6 +144,22 @@ def packed(reports: Iterable[IncomingReport]) -> bytes:
         pieces.append(bytes.fromhex("".join((*crowd.ids, *crowd.tickets))))
         pieces.append("".join(crowd.answers).encode())
     return b"".join(pieces)
+
+
+def _written(value: str) -> int:
+    """How many bytes a segment's value has in what is packed: JSON within JSON."""
+    return len(json.dumps(canonical(value).decode(), ensure_ascii=False).encode())
+
+
+def longest_report(survey: Survey) -> int:
+    """How many bytes a report to this survey has at most, packed alone; a whole number of steps."""
+    declared = {name: max(of.names, key=_written) for name, of in survey.segments.items()}
+    segments, sizes = canonical(declared).decode(), []
+    for question in survey.questions:
+        fields = survey.digest, question.id, question.rounds - 1, question.design.text, question.design.blank
+        row = ReportRow(*fields, "0" * 2 * _ID, None, segments)
+        sizes.append(len(packed([IncomingReport(row, "0" * 2 * _TICKET if survey.invite_only else None)])) + 1)
+    return -(-max(sizes) // STEP) * STEP
 
 
 def unpacked(content: bytes) -> list[Crowd]:

@@ -48,7 +48,7 @@ def take(epochs: Epochs, reports: Sequence[IncomingReport]) -> list[ReportOutcom
             place, put = epochs.database.put(cursor, list(first.values()))
             new = [report for mark, _, report in first.values() if mark in put]
             if new:
-                content = place, epoch.key.sealed(packed(new), len(new))
+                content = place, epoch.key.sealed(packed(new), epochs.size(cursor, new))
                 epochs.database.run(cursor, "INSERT INTO intake (place, content) VALUES (?, ?)", content)
             for at, (mark, _, _) in first.items():
                 if mark in put:

@@ -116,7 +116,7 @@ class KeylessStore(Store):
             key = self.epochs.current(cursor).key
             marks = [(one[0], 0) for one in marked_reports(key, reports)]
             self.database.append(cursor, "marks", "mark, place", marks)
-            self.database.append(cursor, "intake", "content", [(key.sealed(packed(reports), len(reports)),)])
+            self.database.append(cursor, "intake", "content", [(key.sealed(packed(reports), 256 * len(reports)),)])
         return [ReportOutcome.NEW] * len(reports)
 
 
