@@ -173,7 +173,8 @@ def test_a_guard_that_is_not_a_file_or_does_not_fit_is_an_error(tmp_path):
 def test_only_whole_lines_of_the_guard_count_and_the_last_of_the_highest(tmp_path):
     guard = RollbackGuard(tmp_path / "ledger.sqlite3")
     guard.append(2, "a" * 64)
-    guard.append(2, "b" * 64)
+    with pytest.raises(LedgerRestored, match="another program"):
+        guard.append(2, "b" * 64)
     assert guard.last() == (2, "b" * 64)
     lines = [
         "0000000000000001 " + "c" * 64,  # fewer draws

@@ -1,5 +1,6 @@
 """A ledger that nobody else has written to is not read again; whatever else happens to its files is noticed."""
 
+import errno
 import os
 import shutil
 import signal
@@ -343,10 +344,15 @@ def test_a_compaction_that_cannot_be_written_keeps_everything(tmp_path, monkeypa
     monkeypatch.setattr(guard, "MOST_LINES", 4)
     device, accepted = answering(tmp_path, "a")
     changed(device, accepted, 2)
-    (tmp_path / "ledger.sqlite3.guard.new").mkdir()
-    with pytest.raises(LedgerUnavailable, match="cannot be written"):
-        changed(device, accepted, 2)
-    (tmp_path / "ledger.sqlite3.guard.new").rmdir()
+    for name in ("pwrite", "ftruncate"):
+
+        def full(*_: object) -> None:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+        with monkeypatch.context() as planted:
+            planted.setattr(guard.os, name, full)
+            with pytest.raises(LedgerUnavailable, match="cannot be written"):
+                changed(device, accepted, 2)
     changed(device, accepted, 2)
     assert len(device.budget().draws) == 1
 

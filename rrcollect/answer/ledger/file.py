@@ -156,7 +156,9 @@ class LedgerFile:
         while True:
             try:
                 _make_durable(connection)
-                self._bring_forward(connection)
+                made = _pragma(connection, "user_version") == len(self.steps)
+                with nullcontext() if made else self.guard.locked():
+                    self._bring_forward(connection)
             except sqlite3.OperationalError as error:
                 _roll_back(connection)
                 if "locked" not in str(error) or time.monotonic() >= deadline:
@@ -174,8 +176,9 @@ class LedgerFile:
 
     @contextmanager
     def transaction(self) -> Iterator[Change]:
-        """A writing transaction: verified before, guarded after its commit; rolled back whole on any error."""
-        with self.open() as connection:
+        """A writing transaction: the guard locked, all verified before, guarded after its commit; rolled back whole on
+        any error."""
+        with self.guard.locked(), self.open() as connection:
             connection.execute("BEGIN IMMEDIATE")
             version = _pragma(connection, "data_version")
             meta, guarded, guard = self.verify(connection)

@@ -11,9 +11,13 @@ Rules
 3. A ledger has a guard from its beginning: one without is refused.
 4. A torn last line (a crash in mid-write) does not count.  Restoring both files together cannot be seen.
 5. Every chain value is a hash over all earlier ones, so the last lines say as much as all of them.  A guard of more
-   than `MOST_LINES` lines is replaced by its last `KEPT_LINES`: written whole beside it, synced, then renamed over it.
-   Only the program that holds the ledger's write lock does this, after it has guarded all that is committed; so a line
-   that another program still writes into the old file is in the new one already.
+   than `MOST_LINES` lines is cut down to its last `KEPT_LINES`: written over its beginning, synced, then cut off behind
+   them.  Whatever is cut short there leaves the last lines at the end, where they count.  The file stays the same file,
+   by whatever path it is reached.  Only the program that holds the guard's lock does this.
+7. The guard is the arbiter between programs.  SQLite keeps programs apart by the path of the file (its log has that
+   name); hard links, and files mounted one by one, are several paths to one ledger.  So the guard is locked before a
+   transaction begins and until its connection is closed (`locked`), and read back after a line is appended: a line of
+   this serial number with another chain means that somebody else was first, and nothing is handed out.
 6. A file that we wrote has a time of its own (`stamped`), which no other write can leave on it: see `file`, rule 6.
 """
 
@@ -22,10 +26,21 @@ from __future__ import annotations
 import errno
 import hashlib
 import os
+import re
+import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
-from rrcollect.errors import LedgerUnavailable
+from rrcollect.errors import LedgerRestored, LedgerUnavailable
+
+fcntl: Any = None
+with suppress(ImportError):  # Windows, where SQLite's own locks remain, and the guard is read back
+    import fcntl
+
+LOCK_SECONDS = 30.0
 
 _LINE = 16 + 1 + 64 + 1
 MOST_LINES, KEPT_LINES = 256, 64
@@ -69,6 +84,7 @@ class RollbackGuard:
 
     def __init__(self, path: Path) -> None:
         self.path = path.with_name(path.name + ".guard")
+        self._mine = threading.local()  # `held`: whether this thread has it locked
 
     def lines(self) -> dict[int, str] | None:
         """The chain by serial number, of all complete lines; None if there is not one."""
@@ -90,6 +106,27 @@ class RollbackGuard:
         found = self.lines()
         return max(found.items()) if found is not None else None
 
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """Keep all other programs and threads from changing the ledger, by whatever path (rule 7)."""
+        if fcntl is None or getattr(self._mine, "held", False):
+            yield
+            return
+        try:
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT, 0o600)
+        except OSError as error:
+            raise LedgerUnavailable(f"the ledger's rollback guard cannot be opened: {error.strerror}") from None
+        try:
+            _wait_for_lock(handle)
+            self._mine.held = True
+            try:
+                yield
+            finally:
+                self._mine.held = False
+                fcntl.flock(handle, fcntl.LOCK_UN)  # also if a fork has the handle too
+        finally:
+            os.close(handle)
+
     def append(self, number: int, chain: str) -> Stat | None:
         """Remember this state, durably.  Returns what the system says of the file then."""
         try:
@@ -99,29 +136,54 @@ class RollbackGuard:
                 torn = size and os.pread(handle, 1, size - 1) != b"\n"
                 _write(handle, (b"\n" if torn else b"") + _spelled(number, chain))
                 told = stamped(handle)
+                found = b"\n" + os.pread(handle, os.fstat(handle).st_size, 0)
             finally:
                 os.close(handle)
             if size == 0:
                 sync_folder(self.path.parent)
         except OSError as error:
             raise LedgerUnavailable(f"the ledger's rollback guard cannot be written: {error.strerror}") from None
+        made = set(re.findall(rb"\n%016d ([^\n]{64})(?=\n)" % number, found))  # by whole lines
+        if number and made != {chain.encode()}:  # nothing was drawn by number 0: a ledger may begin again
+            raise LedgerRestored(
+                f"another program has made change {number} of the ledger, by another path to its files; nothing is "
+                "handed out. Use one path to a ledger"
+            )
         return told
 
     def compact(self, told: Stat | None) -> Stat | None:
-        """Replace a guard that has grown long by its last lines (rule 5).  The caller holds the ledger's write lock,
-        and knows what the system says of the file; returned is what it says then."""
+        """Cut a guard that has grown long down to its last lines (rule 5).  The caller holds its lock, and knows what
+        the system says of the file; returned is what it says then."""
         if told is None or told[2] <= MOST_LINES * _LINE:
             return told
-        kept = sorted((self.lines() or {}).items())[-KEPT_LINES:]
-        draft = self.path.with_name(self.path.name + ".new")
+        kept = b"".join(_spelled(*line) for line in sorted((self.lines() or {}).items())[-KEPT_LINES:])
         try:
-            draft.unlink(missing_ok=True)
-            append(draft, b"".join(_spelled(number, chain) for number, chain in kept))
-            os.replace(draft, self.path)
-            sync_folder(self.path.parent)
+            handle = os.open(self.path, os.O_RDWR)
+            try:
+                os.pwrite(handle, kept, 0)
+                os.fsync(handle)
+                os.ftruncate(handle, len(kept))
+                os.fsync(handle)
+            finally:
+                os.close(handle)
         except OSError as error:
             raise LedgerUnavailable(f"the ledger's rollback guard cannot be written: {error.strerror}") from None
         return stamped(self.path)
+
+
+def _wait_for_lock(handle: int) -> None:
+    """Lock the file; whoever has it is waited for."""
+    deadline = time.monotonic() + LOCK_SECONDS
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            break
+        except BlockingIOError:
+            if time.monotonic() >= deadline:
+                raise LedgerUnavailable("the ledger is in use: another program has locked its guard") from None
+            time.sleep(0.001)
+        except OSError as error:
+            raise LedgerUnavailable(f"this file system cannot lock the ledger's guard: {error.strerror}") from None
 
 
 def _spelled(number: int, chain: str) -> bytes:
