@@ -37,7 +37,7 @@ MOST = {
     "public names at the top": 62,
     "result classes": 18,
     "modules": 195,
-    "lines of Python": 35_500,
+    "lines of Python": 36_500,
     "type tests": 0,
     "deep imports in tests": 250,
 }
