@@ -104,11 +104,7 @@ class SetDesign(BitMechanism):
 
     @property
     def values(self) -> int:
-        """C(k, ω) sets.
-
-        >>> SetDesign(5, 2, "2/3").values
-        10
-        """
+        """C(k, ω) sets: 10 of them for 2 of 5 options."""
         return math.comb(self.options, self.size)
 
     # ---- what follows from it ---------------------------------------------------------------------------------

@@ -17,10 +17,10 @@ Rules
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from rrcollect.design.optimal import instead_of
 from rrcollect.design.parameters import Epsilon, whole_number
@@ -30,10 +30,22 @@ from rrcollect.errors import CertainDisclosure, ParameterError, SurveyRefused, U
 from rrcollect.publish.document import Segment
 from rrcollect.publish.question import Question
 
-if TYPE_CHECKING:
-    from rrcollect.publish.survey import Survey
-
 MOST_CELLS = 100_000  # of a question
+
+
+class SurveyLike(Protocol):
+    """What is read of a survey here."""
+
+    @property
+    def questions(self) -> tuple[Question, ...]: ...
+    @property
+    def segments(self) -> Mapping[str, Segment]: ...
+    @property
+    def version(self) -> int: ...
+    @property
+    def minimum(self) -> int: ...
+    @property
+    def composition(self) -> Composition: ...
 
 
 def report_values(question: Question, asked_of: int = 1) -> int:
@@ -55,7 +67,7 @@ class Caps(NamedTuple):
 DEFAULTS = Caps()  # of a policy; `answer.policy` has the reasons
 
 
-def cautions(survey: Survey, expected: int | None = None, before: Survey | None = None) -> Iterator[str]:
+def cautions(survey: SurveyLike, expected: int | None = None, before: SurveyLike | None = None) -> Iterator[str]:
     """What is allowed and yet hardly meant (rule 5); `before` is the version before."""
     composed = survey.composition
     yield from _refusals(survey.questions, composed)
@@ -122,7 +134,15 @@ def _too_small(segments: Collection[Segment], minimum: int, expected: int | None
         )
 
 
-def check_cells(survey: Survey) -> None:
+def check_meant(survey: SurveyLike) -> None:
+    """What a publisher must mend before the survey is signed."""
+    for question in survey.questions:
+        question.check()
+        check_disclosure(question)
+    check_cells(survey)
+
+
+def check_cells(survey: SurveyLike) -> None:
     """Refuse segments and rounds of which the answers to one question make too many cells: counting costs in proportion
     to them, and whoever comes first would choose what everybody waits for."""
     cells = math.prod(len(segment.values) + 1 for segment in survey.segments.values())  # or not declared

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rrcollect.errors import Expired, ParameterError
-from rrcollect.publish.composition import Composition, cautions, check_cells, check_disclosure, compose, report_values
+from rrcollect.publish.composition import Composition, cautions, check_meant, compose, report_values
 from rrcollect.publish.document import (
     Address,
     Frozen,
@@ -256,10 +256,7 @@ class Survey(SignedDocument):
         >>> publication.warnings
         ()
         """
-        for question in self.questions:
-            question.check()
-            check_disclosure(question)
-        check_cells(self)
+        check_meant(self)
         if self.expires <= datetime.now(UTC):
             raise Expired(f"the survey expired at {self.expires:%Y-%m-%d %H:%M} UTC; no device would take it")
         made = self.signed(seal(self.payload(), keys), [key.public for key in keys])
