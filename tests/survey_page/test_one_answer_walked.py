@@ -194,7 +194,7 @@ def test_a_survey_is_serialised_where_it_comes_in_and_nowhere_else(walked):
 
 def test_results_take_few_statements(steps):
     """They were 13 and 5, and more with every further survey."""
-    assert len(steps["live results"].sql) <= 6, steps["live results"].sql
+    assert len(steps["live results"].sql) <= 6, "\n".join(steps["live results"].sql)
     assert len(steps["public results"].sql) <= 3, steps["public results"].sql
     assert len(steps["tallies to page"].sql) == 0
 

@@ -153,7 +153,8 @@ def read_crowds(database: Database, cursor: Any, keys: SurveyKeys, survey: str |
     found = {}
     for *crowd, n, kept in _lines(database, cursor, "n, kept", "counts", survey):
         found[Cell(*crowd)] = _outside(Cell(*crowd), n, kept)
-    for crowd, pieces in read_answers(database, cursor, keys, survey).items():
+    some = any(form_of(crowd.design) is not Form.ANSWERS for crowd in found)
+    for crowd, pieces in (read_answers(database, cursor, keys, survey) if some else {}).items():
         n, sums, _ = found[crowd]
         if form_of(crowd.design) is Form.NOTHING:
             given = {answer: count.n for answer, count in pieces.items()}

@@ -41,6 +41,7 @@ GATHERED = NOTHING_SEEN - 1  # the place of marks whose report is gathered, not 
 LEFT_PER_PLACE = 200  # reports that wait on together after a fold: a repeat of one opens them all
 GATHERED_STEP = 4096  # bytes: sealed sums are padded to a multiple of it
 MOST_LOOKS = 20
+READ_RING = "SELECT key, (SELECT content FROM gathered WHERE name = '') FROM epoch"
 Found = TypeVar("Found")
 Group = tuple[str, str, int]  # a survey, and a question and round of it
 
@@ -163,7 +164,8 @@ class Epochs:
                 self.database.run(cursor, "UPDATE epoch SET identity = ? WHERE identity IS NULL", (here,))
                 return str(name)
             left = [report for crowd in self.sealed_reports(cursor, key) for report in crowd.reports()]
-            ring = self._opened_ring(cursor, key)
+            _, sealed = self.database.run(cursor, READ_RING).fetchone()
+            ring = self._opened_ring(sealed, key)
         if lost:
             self.database.run(cursor, "DELETE FROM gathered")
             erase(self.database, cursor, None)
@@ -248,16 +250,16 @@ class Epochs:
 
     def ring(self, cursor: Any) -> KeyRing:
         """The keys of what outlives the epoch; `EpochKeyMissing` if a fold came between."""
-        (name,) = self.database.run(cursor, "SELECT key FROM epoch").fetchone()
+        name, sealed = self.database.run(cursor, READ_RING).fetchone()
         epoch = self._epoch
         known = epoch is not None and epoch.name == name
-        return self._opened_ring(cursor, epoch.key if epoch and known else self.keys.read(self.name, name))
+        return self._opened_ring(sealed, epoch.key if epoch and known else self.keys.read(self.name, name))
 
-    def _opened_ring(self, cursor: Any, key: EpochKey) -> KeyRing:
-        found = self.database.run(cursor, "SELECT content FROM gathered WHERE name = ''").fetchone()
-        if found is None:
+    @staticmethod
+    def _opened_ring(sealed: bytes | None, key: EpochKey) -> KeyRing:
+        if sealed is None:
             return KeyRing()
-        surveys, groups = json.loads(key.opened(bytes(found[0])))
+        surveys, groups = json.loads(key.opened(bytes(sealed)))
         return KeyRing(surveys, {tuple(group): GatheredKey(*one) for group, *one in groups})
 
     def gathered(
