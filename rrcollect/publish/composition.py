@@ -48,11 +48,6 @@ class SurveyLike(Protocol):
     def composition(self) -> Composition: ...
 
 
-def report_values(question: Question, asked_of: int = 1) -> int:
-    """How many different reports a device can send for the question; it was drawn out of `asked_of` questions."""
-    return question.design.values * asked_of * (question.rounds if question.panel else 1)
-
-
 class Caps(NamedTuple):
     """What a device gives away at most: per question, per attribute, for life."""
 
@@ -235,7 +230,7 @@ def compose(questions: Iterable[Question], *, one: bool) -> Composition:
             q.answered_rounds,
             total([q.design.loss] * q.answered_rounds),
             q.rounds if q.panel else 0,
-            report_values(q, len(listed) if one else 1),
+            q.values(len(listed) if one else 1),
         )
         for q in listed
     )

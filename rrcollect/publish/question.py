@@ -170,6 +170,10 @@ class Question(Document):
         """In how many rounds one device answers (rule 3)."""
         return 1 if self.panel else self.rounds
 
+    def values(self, asked_of: int = 1) -> int:
+        """How many different reports a device can send for it; it was drawn out of `asked_of` questions."""
+        return self.design.values * asked_of * (self.rounds if self.panel else 1)
+
     @property
     def fingerprints(self) -> frozenset[str]:
         """Of the words in which it is asked, in all languages: what ledgers know a question by."""

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rrcollect.errors import Expired, ParameterError
-from rrcollect.publish.composition import Composition, cautions, check_meant, compose, report_values
+from rrcollect.publish.composition import Composition, cautions, check_meant, compose
 from rrcollect.publish.document import (
     Address,
     Frozen,
@@ -189,7 +189,7 @@ class Survey(SignedDocument):
 
     def report_values(self, question: Question) -> int:
         """How many different reports a device can send for a question (`composition`, rule 4)."""
-        return report_values(question, len(self.questions) if self.ask == "one" else 1)
+        return question.values(len(self.questions) if self.ask == "one" else 1)
 
     @property
     def segment_values(self) -> dict[str, tuple[str, ...]]:

@@ -164,8 +164,7 @@ class Epochs:
                 self.database.run(cursor, "UPDATE epoch SET identity = ? WHERE identity IS NULL", (here,))
                 return str(name)
             left = [report for crowd in self.sealed_reports(cursor, key) for report in crowd.reports()]
-            _, sealed = self.database.run(cursor, READ_RING).fetchone()
-            ring = self._opened_ring(sealed, key)
+            ring = self._opened_ring(self.database.run(cursor, READ_RING).fetchone()[1], key)
         if lost:
             self.database.run(cursor, "DELETE FROM gathered")
             erase(self.database, cursor, None)
