@@ -157,7 +157,7 @@ class LedgerFile:
             try:
                 _make_durable(connection)
                 made = _pragma(connection, "user_version") == len(self.steps)
-                with nullcontext() if made else self.guard.locked():
+                with nullcontext() if made else self.guard.locked(BUSY_SECONDS):
                     self._bring_forward(connection)
             except sqlite3.OperationalError as error:
                 _roll_back(connection)
@@ -178,7 +178,7 @@ class LedgerFile:
     def transaction(self) -> Iterator[Change]:
         """A writing transaction: the guard locked, all verified before, guarded after its commit; rolled back whole on
         any error."""
-        with self.guard.locked(), self.open() as connection:
+        with self.guard.locked(BUSY_SECONDS), self.open() as connection:
             connection.execute("BEGIN IMMEDIATE")
             version = _pragma(connection, "data_version")
             meta, guarded, guard = self.verify(connection)

@@ -40,7 +40,6 @@ fcntl: Any = None
 with suppress(ImportError):  # Windows, where SQLite's own locks remain, and the guard is read back
     import fcntl
 
-LOCK_SECONDS = 30.0
 
 _LINE = 16 + 1 + 64 + 1
 MOST_LINES, KEPT_LINES = 256, 64
@@ -107,8 +106,9 @@ class RollbackGuard:
         return max(found.items()) if found is not None else None
 
     @contextmanager
-    def locked(self) -> Iterator[None]:
-        """Keep all other programs and threads from changing the ledger, by whatever path (rule 7)."""
+    def locked(self, patience: float) -> Iterator[None]:
+        """Keep all other programs and threads from changing the ledger, by whatever path (rule 7); whoever has it is
+        waited for, so many seconds."""
         if fcntl is None or getattr(self._mine, "held", False):
             yield
             return
@@ -117,7 +117,7 @@ class RollbackGuard:
         except OSError as error:
             raise LedgerUnavailable(f"the ledger's rollback guard cannot be opened: {error.strerror}") from None
         try:
-            _wait_for_lock(handle)
+            _wait_for_lock(handle, patience)
             self._mine.held = True
             try:
                 yield
@@ -171,9 +171,9 @@ class RollbackGuard:
         return stamped(self.path)
 
 
-def _wait_for_lock(handle: int) -> None:
-    """Lock the file; whoever has it is waited for."""
-    deadline = time.monotonic() + LOCK_SECONDS
+def _wait_for_lock(handle: int, patience: float) -> None:
+    """Lock the file, within `patience` seconds."""
+    deadline = time.monotonic() + patience
     while True:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
