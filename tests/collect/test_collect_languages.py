@@ -18,7 +18,7 @@ ROOT = Path(__file__).parents[2]
 OURS = """() => {
     const texts = [], walker = document.createTreeWalker(document.querySelector("rr-survey").shadowRoot, NodeFilter.SHOW_TEXT);
     for (let node = walker.nextNode(); node; node = walker.nextNode()) {
-        if (!node.parentElement.closest(".foreign") && node.textContent.trim()) texts.push(node.textContent);
+        if (!node.parentElement.closest(".foreign, .digest") && node.textContent.trim()) texts.push(node.textContent);
     }
     return texts;
 }"""  # noqa: E501
