@@ -37,6 +37,7 @@ def shown(browser, urls):
     return json.loads(done.stdout)
 
 
+@pytest.mark.browser
 @pytest.mark.parametrize("browser", BROWSERS)
 def test_inside_another_site_nothing_is_asked_unless_the_survey_lists_it(collector, browser):
     """Both browsers name the sites around; one that does not: `tests/collect/js/answering.test.mjs`."""
