@@ -65,6 +65,7 @@ MARKS = {
     "tests/models/test_recovery.py": [long],
     "tests/sampling/test_coverage.py": [long],
     "tests/answer/test_ledger_schema.py": [process],
+    "tests/publish/test_voprf.py": [needs("rbcl", "voprf")],
     "tests/test_files.py": [process],
     "tests/test_machine.py": [process],
     "tests/test_packaging.py": [process],
