@@ -12,44 +12,23 @@ Rules
 
 from __future__ import annotations
 
-import itertools
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
-
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from typing import TYPE_CHECKING, Any, Literal
 
 from rrcollect.errors import Expired, ParameterError
 from rrcollect.publish.composition import Composition, cautions, check_meant, compose
-from rrcollect.publish.document import (
-    Address,
-    Frozen,
-    Language,
-    Links,
-    Look,
-    Moment,
-    Name,
-    Origins,
-    Passages,
-    RoundTimes,
-    Segment,
-    SignedDocument,
-    Texts,
-    Words,
-    as_tuple,
-    in_language,
-)
-from rrcollect.publish.envelope import LARGEST_ENVELOPE, WITHDRAWAL_TYPE, Withdrawal, add_signature, seal, verify
+from rrcollect.publish.document import Look, RoundTimes, Segment, in_language
+from rrcollect.publish.envelope import WITHDRAWAL_TYPE, Withdrawal, add_signature, seal, verify
 from rrcollect.publish.keys import PublicKey, SigningKey
-from rrcollect.publish.question import MOST_ROUNDS, Question, at
+from rrcollect.publish.question import Question, at
+from rrcollect.publish.survey_fields import SurveyFields
 from rrcollect.publish.survey_file import fields_of, read_survey
 
-MOST_QUESTIONS = 200
 
-
-class Survey(SignedDocument):
+class Survey(SurveyFields):
     """A survey as published; a plain `title` (or other text) is in the survey's `language`.
 
     `name` and `version` identify it among the publisher's documents: a device refuses a lower version than it has seen.
@@ -65,36 +44,6 @@ class Survey(SignedDocument):
     >>> Survey.from_payload(survey.payload()) == survey
     True
     """
-
-    largest: ClassVar = LARGEST_ENVELOPE
-    texts_by_language = ("title", "introduction", "consent", "contact", "privacy", "thanks")
-    name: Name
-    version: int = Field(ge=1, le=2**31)
-    publisher: Words
-    pilot: bool = False
-    language: Language = "en"
-    title: Annotated[Texts, Field(min_length=1)]
-    introduction: Passages = Field(default_factory=Frozen)
-    consent: Passages = Field(default_factory=Frozen)
-    contact: Passages = Field(default_factory=Frozen)
-    privacy: Links = Field(default_factory=Frozen)
-    thanks: Passages = Field(default_factory=Frozen)
-    look: Look = Field(default_factory=Look)
-    collector: Address
-    origins: Origins = ()
-    frames: Origins = ()
-    opens: Moment | None = None
-    expires: Moment
-    rounds: Annotated[tuple[RoundTimes, ...], BeforeValidator(as_tuple), Field(max_length=MOST_ROUNDS)] = ()
-    ask: Literal["all", "one"] = "all"
-    minimum: int = Field(default=30, ge=2, le=10**9)
-    invite_only: bool = False
-    segments: Annotated[dict[Name, Segment], Field(max_length=16), AfterValidator(Frozen)] = Field(
-        default_factory=Frozen
-    )
-    questions: Annotated[
-        tuple[Question, ...], BeforeValidator(as_tuple), Field(min_length=1, max_length=MOST_QUESTIONS)
-    ]
 
     if TYPE_CHECKING:  # as above
 
@@ -125,47 +74,6 @@ class Survey(SignedDocument):
             invite_only: bool = ...,
             segments: Mapping[str, list[str] | Segment] = ...,
         ) -> None: ...
-
-    @model_validator(mode="after")
-    def _consistent(self) -> Self:
-        for what in ("id", "attribute"):
-            seen = [getattr(question, what) for question in self.questions]
-            if len(set(seen)) != len(seen):
-                raise ValueError(f"two questions have the same {what}")
-        for name, segment in self.segments.items():
-            if len(set(segment.names)) != len(segment.values):
-                raise ValueError(f"segment {name!r} lists a value twice")
-        for place, texts in self._texts():
-            if texts and self.language not in texts:
-                raise ValueError(f"{place} has no text in the survey's language {self.language!r}")
-        if self.opens is not None and self.opens >= self.expires:
-            raise ValueError("the survey opens after it expires")
-        if any(times.opens >= times.closes for times in self.rounds) or any(
-            later.opens < sooner.closes for sooner, later in itertools.pairwise(self.rounds)
-        ):
-            raise ValueError("rounds open and close one after the other")
-        if self.rounds and self.rounds[-1].closes > self.expires:
-            raise ValueError("the last round closes after the survey expires")
-        if self.rounds and max(question.rounds for question in self.questions) > len(self.rounds):
-            raise ValueError(f"a question has more rounds than the {len(self.rounds)} that open and close")
-        if any(len(set(listed)) != len(listed) for listed in (self.origins, self.frames)):
-            raise ValueError("an origin is listed twice")
-        return self
-
-    def _texts(self) -> Iterator[tuple[str, Mapping[str, str]]]:
-        """Every text for people, with its place."""
-        for name in self.texts_by_language:
-            yield name, getattr(self, name)
-        for name, segment in self.segments.items():
-            yield f"segments.{name}.label", segment.label
-            yield f"segments.{name}.help", segment.help
-            for value in segment.values:
-                yield f"segments.{name}.values", value.label
-        for question in self.questions:
-            yield f"question {question.id!r} text", question.text
-            yield f"question {question.id!r} help", question.help
-            for texts in question.kind.texts:
-                yield f"question {question.id!r} kind", texts
 
     def say(self, texts: Mapping[str, str], language: str | None = None) -> str:
         """A text of this survey in a language, or in the survey's own; "" if there is none.
