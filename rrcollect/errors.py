@@ -8,7 +8,7 @@ Rules
 
 >>> error = ParameterError("delta", 2, "a number between 0 and 1")
 >>> str(error)
-'delta is 2; expected a number between 0 and 1'
+'delta is 2: use a number between 0 and 1'
 >>> error.blame
 <Blame.CALLER: 'caller'>
 """
@@ -55,7 +55,7 @@ class ParameterError(RRCollectError, ValueError):
     """A number or word given to a function is not one it takes."""
 
     def __init__(self, name: str, value: object, allowed: str) -> None:
-        super().__init__(f"{name} is {shown(value)}; expected {allowed}")
+        super().__init__(f"{name} is {shown(value)}: use {allowed}")
         self.name = name
         self.value = value
         self.allowed = allowed

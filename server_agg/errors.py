@@ -20,7 +20,7 @@ class TooFewAnswers(RRCollectError, ValueError):
 
     def __init__(self, n: int, what: str = "the tally", least: int = 2) -> None:
         why = "else no error bar exists" if least == 2 else "the minimum asked for"
-        super().__init__(f"{what} holds {n} answer{'s' * (n != 1)}; expected {least} or more, {why}")
+        super().__init__(f"{what} holds {n} answer{'s' * (n != 1)}: {least} or more are needed, {why}")
         self.n = n
         self.what = what
         self.least = least
@@ -34,7 +34,7 @@ class UnclearAnswer(RRCollectError, ValueError):
     """A cell of the column of answers is neither yes nor no nor missing."""
 
     def __init__(self, where: str, value: object, allowed: str) -> None:
-        super().__init__(f"{where}: the answer is {shown(value)}; expected {allowed}")
+        super().__init__(f"{where}: the answer is {shown(value)}: use {allowed}")
         self.where = where
         self.value = value
         self.allowed = allowed
@@ -49,7 +49,7 @@ class BadColumn(RRCollectError, ValueError):
     """A column is missing, or of a type that cannot hold what it should."""
 
     def __init__(self, column: str, seen: str, allowed: str, where: str = "the source") -> None:
-        super().__init__(f"{where}: column {column!r} is {seen}; expected {allowed}")
+        super().__init__(f"{where}: column {column!r} is {seen}: use {allowed}")
         self.column = column
         self.seen = seen
         self.allowed = allowed
@@ -89,7 +89,7 @@ class SingleCluster(RRCollectError, ValueError):
                 f"certainty, say so: population={{…, {shown(stratum)}: 1}}"
             )
         )
-        super().__init__(f"{where} a single {unit}, so its variance is unknown; expected {mend}")
+        super().__init__(f"{where} a single {unit}, so its variance is unknown: use {mend}")
 
 
 class NotCalibrated(RRCollectError, ValueError):

@@ -129,7 +129,7 @@ def test_anything_else_is_named_with_its_row(tmp_path, value, where):
         assert str(value) in str(caught.value)
     path = tmp_path / "raw.csv"
     path.write_text('note,answer\n"a\nb",1\nx,0\ny,2\n')
-    with pytest.raises(UnclearAnswer, match=r"raw\.csv, line 5: the answer is '2'; expected 1 or 0, yes or no"):
+    with pytest.raises(UnclearAnswer, match=r"raw\.csv, line 5: the answer is '2': use 1 or 0, yes or no"):
         analyse(path, DIE, column="answer")
     with pytest.raises(UnclearAnswer, match="row 2.*'c'.*'b' for yes, one other value for no"):
         analyse({"answer": ["a", "b", "c"]}, DIE, column="answer", yes="b")
@@ -176,7 +176,7 @@ def test_what_cannot_be_analysed_is_refused(tmp_path):
         with pytest.raises(error, match=match):
             analyse(data, **{"column": "told", "design": DIE, **how})
 
-    bad(BadColumn, "'tol' is missing; expected one of 'region', 'told', 'age'", column="tol")
+    bad(BadColumn, "'tol' is missing: use one of 'region', 'told', 'age'", column="tol")
     bad(BadColumn, "'land' is missing", by="land")
     bad(ParameterError, "drop, refuse", missing="ignore")
     bad(ParameterError, "each once", by=["region", "region"])
@@ -185,7 +185,7 @@ def test_what_cannot_be_analysed_is_refused(tmp_path):
     bad(ParameterError, "a frame, a mapping", data=[1, 0])
     bad(ParameterError, "one length", data={"told": [1, 0], "g": [1]}, by="g")
     bad(ParameterError, "one row or more", data={"told": []})
-    bad(TooFewAnswers, "1 answer;", data={"told": [1, None]})
+    bad(TooFewAnswers, "1 answer:", data={"told": [1, None]})
     bad(UnclearAnswer, "two different", yes="x", no="X")
     bad(ParameterError, "'population' or 'sample'", by="region", population=5000)
     bad(ParameterError, "never merged", by="region", strata="age", minimum=5)

@@ -55,7 +55,7 @@ class HttpTransport:
     >>> HttpTransport().send("http://example.org/reports", b"{}")
     Traceback (most recent call last):
     ...
-    rrcollect.errors.WrongAddress: 'http://example.org/reports' is not an address for reports; expected https, or http \
+    rrcollect.errors.WrongAddress: 'http://example.org/reports' is not an address for reports: use https, or http \
 on this machine.  Nothing was sent; the survey's publisher has to mend it
     """
 
@@ -112,7 +112,7 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
         read = _parts(destination)
         if read is None or (read[0].scheme == "http" and read[1] not in LOCAL_HOSTS):
             raise WrongAddress(
-                f"{shown(destination)} is not an address for reports; expected https, or http on this machine.  "
+                f"{shown(destination)} is not an address for reports: use https, or http on this machine.  "
                 "Nothing was sent; the survey's publisher has to mend it"
             )
         parts, host, port = read

@@ -320,7 +320,7 @@ def checked_design(value: object, name: str = "design") -> Mechanism:
     >>> checked_design("3/4")
     Traceback (most recent call last):
     ...
-    rrcollect.errors.ParameterError: design is '3/4'; expected a Design or a SetDesign: what answers are drawn with
+    rrcollect.errors.ParameterError: design is '3/4': use a Design or a SetDesign: what answers are drawn with
     """
     if not isinstance(value, Mechanism):
         raise ParameterError(name, value, "a Design or a SetDesign: what answers are drawn with")

@@ -44,7 +44,7 @@ def check_invite(text: str) -> str:
     >>> check_invite("abcdefghjkmnpqrstvwxyz01bw")
     Traceback (most recent call last):
     ...
-    rrcollect.errors.ParameterError: invite is 'mistyped, not shown'; expected the 26 letters and digits as issued
+    rrcollect.errors.ParameterError: invite is 'mistyped, not shown': use the 26 letters and digits as issued
     """
     if not isinstance(text, str):
         raise ParameterError("invite", type(text).__name__, "a text")

@@ -133,9 +133,9 @@ def _csv_faults(path: str) -> Iterator[tuple[int, str | None]]:
         for row in itertools.islice(reader, 1, None):
             fault, given = None, dict(zip(names, row, strict=False))
             if row and len(row) != len(names):
-                fault = f"{len(row)} values; expected {len(names)}, one for each column"
+                fault = f"{len(row)} values instead of {len(names)}, one for each column"
             elif given.get(NUMBER) and not re.fullmatch("0|-?[1-9][0-9]*", given[NUMBER]):
-                fault = f"{NUMBER} is {shown(given[NUMBER])}; expected a whole number"
+                fault = f"{NUMBER} is {shown(given[NUMBER])}: use a whole number"
             yield reader.line_num, fault
 
 
@@ -170,5 +170,5 @@ def _line_fault(line: bytes) -> str | None:
     for name, kind, allowed in ((NUMBER, int, "a whole number"), ("answer", str, "text")):
         given = value.get(name)
         if given is not None and type(given) is not kind:
-            return f"{name} is a {type(given).__name__}; expected {allowed}"
+            return f"{name} is a {type(given).__name__}: use {allowed}"
     return None

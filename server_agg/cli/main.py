@@ -177,13 +177,13 @@ class Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         """Print it and end with 2."""
         said = plain(message).replace("the following arguments are required:", "give")
-        said = NO_NUMBER.sub(lambda found: f"{found[1]} is {found[3]}; expected {NUMBERS[found[2]]}", said)
+        said = NO_NUMBER.sub(lambda found: f"{found[1]} is {found[3]}: use {NUMBERS[found[2]]}", said)
         self.exit(2, f"{self.prog}: {said}; see `{self.prog} --help`\n")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
             name, known = "/".join(action.option_strings) or action.metavar or action.dest, list(action.choices)
-            self.error(f"{name} is {value!r}; expected one of {', '.join(known)}{nearest(value, known)}")
+            self.error(f"{name} is {value!r}: use one of {', '.join(known)}{nearest(value, known)}")
 
 
 def nearest(word: str, known: Sequence[str]) -> str:

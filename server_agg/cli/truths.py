@@ -194,7 +194,7 @@ def _truths(path: Path, column: str, cells: Cells, given: Any, first: int) -> ND
 
     def wrong(place: int) -> BadTruth:
         where = f"{path}, row {first + place}, column {column!r}"
-        return BadTruth(f"{where}: not a truth (not shown); expected {cells.allowed}")
+        return BadTruth(f"{where}: not a truth (not shown): use {cells.allowed}")
 
     if isinstance(given, list):
         return cells.truths(given, wrong)

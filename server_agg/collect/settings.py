@@ -81,7 +81,7 @@ class CollectorSettings(BaseModel):
     >>> CollectorSettings(minimum=1)
     Traceback (most recent call last):
     ...
-    rrcollect.errors.ParameterError: minimum is 1; expected greater than or equal to 2
+    rrcollect.errors.ParameterError: minimum is 1: use greater than or equal to 2
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid", validate_default=True)

@@ -207,7 +207,7 @@ def compare(
     'merged for having fewer than 30 answers or to protect those: south (n = 300), islands (n = 9)'
     """
     if not groups:
-        raise EmptySelection("no groups; expected one or more")
+        raise EmptySelection("no groups: give one or more")
 
     of = checked_target(target)
 

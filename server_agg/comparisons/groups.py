@@ -71,7 +71,7 @@ def read_groups(
     for key, counted in given.items():
         tallies = checked_tallies(counted)
         if not tallies:
-            raise EmptySelection(f"group {label_of(key)!r} holds no tally; expected a Tally, or several")
+            raise EmptySelection(f"group {label_of(key)!r} holds no tally: give it a Tally, or several")
         kept = tuple(merged([tally for tally in tallies if tally.n] or tallies[:1]))
         found.append(Group(label_of(key), (label_of(key),), kept, target(key)))
     cells = {len(tally) for group in found for tally in group.tallies}

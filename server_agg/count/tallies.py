@@ -243,7 +243,7 @@ class Tallies(Mapping[TallyKey, Tally]):
         """Everything as one tally; refused if nothing was counted or several designs were used."""
         tallies = self.each_design()
         if not tallies:
-            raise EmptySelection("nothing was counted under what was asked for; expected a selection with answers")
+            raise EmptySelection("nothing was counted under what was asked for: select what has answers")
         return reduce(add, tallies)
 
     def to_json(self) -> str:

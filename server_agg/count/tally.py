@@ -54,7 +54,7 @@ class Tally:
     >>> Tally(Design("3/4", "3/4"), 10, 11)
     Traceback (most recent call last):
     ...
-    rrcollect.errors.ParameterError: counts is [11]; expected at most n = 10 each
+    rrcollect.errors.ParameterError: counts is [11]: use at most n = 10 each
     """
 
     design: Mechanism

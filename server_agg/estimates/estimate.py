@@ -270,7 +270,7 @@ def estimate(
     """
     found = merged(checked_tallies(tallies))
     if not found:
-        raise EmptySelection("nothing was counted; expected one tally or more")
+        raise EmptySelection("nothing was counted: give one tally or more")
     if len({len(tally) for tally in found}) > 1:
         listed = sorted({len(tally) for tally in found})
         raise ParameterError("tallies", f"answers of {listed} counts", "answers to one question with the same options")

@@ -106,7 +106,7 @@ def _associated(r: Floats, x: Floats, spread: float, spread_moves: Floats) -> Fi
     if own <= 0 or spread <= 0:
         raise NoInformation(
             f"an estimated prevalence is not strictly between 0 and 1 (here {share:.4g}): the truth shows no variance, "
-            "so it has no correlation; expected more answers"
+            "so it has no correlation: use more answers"
         )
     products = (r - share) * (x - x.mean())
     together = float(products.mean())

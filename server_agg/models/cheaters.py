@@ -88,7 +88,7 @@ def cheating(tallies: Tally | Iterable[Tally], *, cheaters: Sequence[NumberLike]
     counted = tuple(t for t in merged(given) if t.n)
     words = explain_identification([t.column for t in counted])
     if words.startswith("not"):
-        raise NotIdentified(f"{words}; expected two designs, or one tally, for which cheaters are supposed")
+        raise NotIdentified(f"{words}: use two designs, or one tally, for which cheaters are supposed")
     if min(t.n for t in counted) < 2:
         raise TooFewAnswers(min(t.n for t in counted), "a group")
     groups, linear, shares, level, statistic = _climbed(counted)

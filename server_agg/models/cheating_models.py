@@ -217,7 +217,7 @@ def fit_cheating(
     found, places = distinct_designs(design, n)
     words = explain_identification(found)
     if words.startswith("not"):
-        raise NotIdentified(f"{words}; expected two designs, or the sensitivity that `cheating` shows for one")
+        raise NotIdentified(f"{words}: use two designs, or the sensitivity that `cheating` shows for one")
     x, columns = named_covariates(covariates, n, names, (INTERCEPT,))
     z, others = named_covariates(honesty_covariates, n, None, (INTERCEPT,))
     x, z = (np.column_stack([np.ones(n), each]) for each in (x, z))
@@ -241,7 +241,7 @@ def fit_cheating(
         raise Separation(
             f"the likelihood has no maximum inside: the fitted share of honest people is {t.min():.3g} to {t.max():.3g}"
             f", the prevalence {s.min():.3g} to {s.max():.3g}. Where nobody seems to cheat, or covariates tell almost "
-            "surely, this happens; expected fit without cheaters, fewer covariates, or more answers"
+            "surely, this happens: fit without cheaters, or use fewer covariates or more answers"
         )
     spread = np.asarray(np.linalg.inv(information), np.float64)
     if sample is not None:

@@ -142,7 +142,7 @@ def maximise(model: Outcome, names: Sequence[str], start: Floats | None = None) 
     if most < LEAST_INFORMATION:
         raise NoInformation(
             f"even at prevalence 1/2 these {model.n} answers would leave the log-odds a standard error of "
-            f"{most**-0.5 if most else np.inf:.3g}; expected more answers, or designs with p00 + p11 farther from 1"
+            f"{most**-0.5 if most else np.inf:.3g}: use more answers, or designs with p00 + p11 farther from 1"
         )
     zero = np.zeros(model.size)
     first = zero if start is None else np.linalg.solve(inverse, start).astype(np.float64)
@@ -157,7 +157,7 @@ def maximise(model: Outcome, names: Sequence[str], start: Floats | None = None) 
         raise Separation(_separation(model, names, inverse, runaway))
     raise NotConverged(
         f"no maximum after {found.iterations} steps of damped Fisher scoring (log-likelihood "
-        f"{found.log_likelihood:.6g}); expected covariates of moderate size, fewer of them, or more answers"
+        f"{found.log_likelihood:.6g}): use covariates of moderate size, fewer of them, or more answers"
     )
 
 
@@ -194,6 +194,6 @@ def _separation(model: Outcome, names: Sequence[str], inverse: Floats, found: Cl
         why = f"the fitted prevalence tends to 0 for {to0} and to 1 for {to1} of {model.n} records"
     return (
         f"the likelihood has no maximum: it keeps rising while the coefficients of {', '.join(involved)} run away "
-        f"({why}). A group with fewer (or more) 1s than its design gives at prevalence 0 (or 1) does this; expected "
+        f"({why}). A group with fewer (or more) 1s than its design gives at prevalence 0 (or 1) does this: use "
         "leave out or coarsen these covariates, or estimate such a group by itself, where bars at 0 and 1 exist"
     )

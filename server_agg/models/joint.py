@@ -107,4 +107,4 @@ def joint_maximum(joint: JointLikelihood) -> tuple[Floats, float, int]:
         return theta, joint.posterior(theta)[0], steps
     runaway = bool(np.abs(theta[joint.outcome_size :]).max() > LARGEST_LOG_ODDS / 2)
     why = "the truth's estimated prevalence tends to 0 or 1" if runaway else "the likelihood has no isolated maximum"
-    raise NotConverged(f"no maximum after {steps} steps: {why}; expected more answers, or fewer covariates")
+    raise NotConverged(f"no maximum after {steps} steps: {why}. Use more answers, or fewer covariates")

@@ -137,9 +137,7 @@ def fit_mixed(
     best = min(ends, key=lambda end: float(end.fun))
     gradient = np.abs(best.jac).max()
     if not gradient < 1e-3 * max(1.0, math.sqrt(top.model.n)):
-        raise NotConverged(
-            f"no maximum was reached (gradient {gradient:.3g}); expected more answers, or fewer covariates"
-        )
+        raise NotConverged(f"no maximum was reached (gradient {gradient:.3g}): use more answers, or fewer covariates")
     theta = np.asarray(best.x, np.float64)
     sigma, level, error = abs(float(theta[-1])), -float(best.fun), None
     if sigma < NO_SPREAD or level <= top.log_likelihood:

@@ -65,7 +65,7 @@ def moment_regression(y: Floats, r: Floats, z: Floats, weights: Floats | None = 
     if r.shape[1] and not float(np.linalg.eigvalsh(left)[0]) > 1e-9 * y.size:
         raise NoInformation(
             f"the estimated variance of the truth, beside the covariates, is {np.linalg.eigvalsh(left)[0] / y.size:.3g}"
-            ": the answers do not show that the truth differs from person to person; expected more answers, or fewer "
+            ": the answers do not show that the truth differs from person to person: use more answers, or fewer "
             "covariates"
         )
     effects = np.linalg.solve(left, heavy.T @ (high - q @ (q.T @ high)))

@@ -46,7 +46,7 @@ class CalibrationMargin:
         for place in np.flatnonzero(found <= 0):
             raise NotCalibrated(
                 f"cell {shown(self.labels[place])} of {self.name} has a total of {self.totals[place]:g} people and no "
-                "record of positive weight; expected cells that are in the sample; merge it with another"
+                "record of positive weight: use cells that are in the sample, or merge it with another"
             )
         ratio = self.totals / found
         return weights * ratio[self.cell], float(np.abs(ratio - 1).max())
@@ -111,7 +111,7 @@ def rake(weights: Any, margins: Mapping[str, tuple[Any, Mapping[Any, float]]]) -
     people = [float(margin.totals.sum()) for margin in made]
     if max(people) > min(people) * (1 + 1e-9):
         told = ", ".join(f"{margin.name} {total:g}" for margin, total in zip(made, people, strict=True))
-        raise NotCalibrated(f"the margins add up to different numbers of people ({told}); expected one and the same")
+        raise NotCalibrated(f"the margins add up to different numbers of people ({told}): give all the same total")
     base = before if isinstance(before, np.ndarray) else before.weights
     return CalibratedWeights(before, made, _raked(base, made))
 
@@ -136,6 +136,6 @@ def _raked(weights: Floats, margins: tuple[CalibrationMargin, ...]) -> Floats:
         if worst < TOLERANCE or len(margins) == 1:
             return weights
     raise NotCalibrated(
-        f"after {LONGEST} rounds the totals of {name} are still off by {100 * worst:.3g} %; expected margins that the "
+        f"after {LONGEST} rounds the totals of {name} are still off by {100 * worst:.3g} %: use margins that the "
         "sample can meet (look for cells that are empty in combination), or fewer of them"
     )

@@ -134,7 +134,7 @@ def _counted(
 ) -> tuple[AnswerValues, Sample, Any, tuple[tuple[Fraction, Problem], ...]]:
     """Counted answers as rows: the zeros and the ones of each stratum (rule 6)."""
     if not answers:
-        raise EmptySelection("no strata; expected one or more")
+        raise EmptySelection("no strata: give one or more")
     names = list(answers)
     tallies = {name: checked_tally(tally, f"stratum {name}", yes_no=True) for name, tally in answers.items()}
     for name, given in (("weights", weights), ("population", population), ("by", by)):

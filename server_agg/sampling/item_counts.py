@@ -92,9 +92,9 @@ def list_experiment(
     drawn = {"weights": weights, "clusters": clusters, "strata": strata}
     plain = all(one is None for one in drawn.values())
     sample = Sample.of(long.size, strata=long.astype(int)) if plain else Sample.of(long.size, **drawn)
-    share = np.where(long, sample.weights, 0.0), np.where(long, 0.0, sample.weights)
-    share = share[0] / share[0].sum(), share[1] / share[1].sum()
-    means = [float(one @ y) for one in share]
+    weight = np.where(long, sample.weights, 0.0), np.where(long, 0.0, sample.weights)
+    share = weight[0] / weight[0].sum(), weight[1] / weight[1].sum()
+    means = [float(one @ y) / float(one.sum()) for one in weight]  # whole weights add up exactly, in any order
     scores = share[0] * (y - means[0]) - share[1] * (y - means[1])
     variance = float(sample.covariance(scores[:, None])[0, 0])
     squares = (j + 1) ** 2 * float(share[0] @ share[0]) + j**2 * float(share[1] @ share[1])

@@ -89,7 +89,7 @@ def response_weights(weights: Any, responded: Any, covariates: Any) -> ResponseW
     if least < SMALLEST:
         raise NotCalibrated(
             f"somebody who answered has a propensity of {least:.3g}, so would stand for {1 / max(least, 1e-300):.3g} "
-            f"people like them; expected {SMALLEST} or more; leave out or coarsen covariates that tell who answers"
+            f"people like them: {SMALLEST} or more are needed; leave out or coarsen covariates that tell who answers"
         )
     return ResponseWeights(base, there, x, gamma, p)
 
@@ -106,6 +106,6 @@ def _fitted(responded: Floats, x: Floats, base: Floats) -> tuple[Floats, Floats]
         if float(step @ gradient) < 1e-22 * max(float(base.sum()), 1.0):
             return gamma, np.asarray(1 / (1 + np.exp(-np.clip(x @ gamma, -30, 30))), np.float64)
     raise NotCalibrated(
-        "who answers can be told from the covariates almost surely, so propensities run to 0 or 1; expected fewer or "
+        "who answers can be told from the covariates almost surely, so propensities run to 0 or 1: use fewer or "
         "coarser covariates"
     )

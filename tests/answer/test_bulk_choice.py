@@ -223,7 +223,7 @@ def test_a_design_of_another_kind_is_refused_by_name() -> None:
         (lambda: randomise_many([True], None), "Design or a SetDesign:"),  # type: ignore[arg-type]
     ]
     for call, wanted in calls:
-        with pytest.raises(ParameterError, match=f"expected a {wanted}"):
+        with pytest.raises(ParameterError, match=f"use a {wanted}"):
             call()
     truths: list[Callable[[], Any]] = [
         lambda: randomise(2, yes_no), lambda: randomise_many([2], yes_no),

@@ -401,12 +401,12 @@ def test_a_survey_must_come_from_accept(tmp_path):
 def test_what_may_be_declared_is_said_and_what_was_is_not(tmp_path):
     device = client(tmp_path)
     accepted = device.accept(envelope(segments={"sport": ["ski", "row"]}))
-    with pytest.raises(ParameterError, match="invite is 'an invite'; expected no invite: this survey asks for none$"):
+    with pytest.raises(ParameterError, match="invite is 'an invite': use no invite: this survey asks for none$"):
         device.answer(accepted, "q1", never, invite="abc")
     invited = device.accept(envelope(name="invited", invite_only=True))
-    with pytest.raises(ParameterError, match="^invite is 'none'; expected the invite this survey requires$"):
+    with pytest.raises(ParameterError, match="^invite is 'none': use the invite this survey requires$"):
         device.answer(invited, "q1", never)
-    with pytest.raises(ParameterError, match="another value, not shown'; expected one of ski, row$") as caught:
+    with pytest.raises(ParameterError, match="another value, not shown': use one of ski, row$") as caught:
         device.answer(accepted, "q1", never, segments={"sport": "chess"})
     assert "chess" not in str(caught.value)
 

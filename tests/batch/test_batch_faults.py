@@ -168,7 +168,7 @@ def test_text_columns_of_another_type_and_missing_values(tmp_path: Path) -> None
         reason = {"id": "bad_id", "question": "unknown_question", "segments": "undeclared_segment"}.get(column)
         reason = reason or "bad_answer"
         for source in (tmp_path, wrong, pl.from_arrow(wrong)):
-            with pytest.raises(BadColumn, match=f"'{column}' is of type .*; expected text"):
+            with pytest.raises(BadColumn, match=f"'{column}' is of type .*: use text"):
                 tally_reports(source, OPEN)
             assert tally_reports(source, OPEN, lenient=True).summary == Summary(2, 0, 0, {"malformed": 1, reason: 1})
 

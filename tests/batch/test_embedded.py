@@ -166,7 +166,7 @@ def test_bad_arguments_are_named():
     sent = OPEN.model_copy(update={"collector": "https://collect.example.org/reports"})
     with pytest.raises(ParameterError, match="go to https://collect.example.org/reports, one by one, and people were"):
         tally_reports({COLUMN: [GOOD]}, sent, column=COLUMN)
-    with pytest.raises(BadColumn, match="'rr_dopde' is missing; expected one of 'rr_doped'"):
+    with pytest.raises(BadColumn, match="'rr_dopde' is missing: use one of 'rr_doped'"):
         tally_reports({COLUMN: [GOOD]}, OPEN, column="rr_dopde")
     with pytest.raises(ParameterError, match="surveys"):
         tally_reports({COLUMN: [GOOD]}, [], column=COLUMN)

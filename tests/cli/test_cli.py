@@ -207,7 +207,7 @@ def test_nothing_is_overwritten(desk, capsys):
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        (["plan", "--n", "many"], "--n is 'many'; expected a whole number"),
+        (["plan", "--n", "many"], "--n is 'many': use a whole number"),
         (["plan", "--margn", "0.1"], "not understood: --margn 0.1; did you mean '--margin'?"),
         (["plan", "--epsilom=1"], "did you mean '--epsilon'?"),
         (["plan", "--eps", "1"], "not understood: --eps 1"),
@@ -261,12 +261,12 @@ def test_every_option_of_every_command_is_named_when_its_last_letters_are_swappe
     [
         (
             "store ingst",
-            "ACTION is 'ingst'; expected one of ingest, export, backup, release, check, close; did you mean",
+            "ACTION is 'ingst': use one of ingest, export, backup, release, check, close; did you mean",
         ),
-        ("completion bsh", "shell is 'bsh'; expected one of bash, zsh, fish, tcsh; did you mean 'bash'?"),
+        ("completion bsh", "shell is 'bsh': use one of bash, zsh, fish, tcsh; did you mean 'bash'?"),
         ("plan --method exat", "did you mean 'exact'?"),
-        ("demo --respondents x", "--respondents is 'x'; expected a whole number"),
-        ("demo --pause soon", "--pause is 'soon'; expected a number"),
+        ("demo --respondents x", "--respondents is 'x': use a whole number"),
+        ("demo --pause soon", "--pause is 'soon': use a number"),
         ("keygen", "keygen: give --out; see"),
     ],
 )

@@ -71,13 +71,13 @@ def test_mistakes_are_one_line(raw, capsys, tmp_path):
         "1/2",
     )
     refused(capsys, 2, "models.moors", "estimate", raw, *OWN, "--classic", "moors", "0.7")
-    refused(capsys, 2, "expected p=…", "estimate", raw, *OWN, "--classic", "warner", "q=1/2")
+    refused(capsys, 2, "use p=…", "estimate", raw, *OWN, "--classic", "warner", "q=1/2")
     refused(capsys, 2, "one draw", "estimate", raw, *OWN, "--classic", "kuk", "0.8", "0.2", "draws=3")
     refused(capsys, 2, "line 2: the answer is 'north'", "estimate", raw, "--column", "region", *DIE)
     refused(
         capsys,
         2,
-        "'told' is missing; expected one of 'person', 'region', 'answer'",
+        "'told' is missing: use one of 'person', 'region', 'answer'",
         "estimate",
         raw,
         *OWN,

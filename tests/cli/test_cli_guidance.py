@@ -135,7 +135,7 @@ def test_an_estimate_worth_nothing_is_not_said_to_be_worth_0(capsys):
         ("plan --n 3", "give --margin alone, or two of"),
         ("estimate", "give tallies, reports or a database; or --counts and --n"),
         ("estimate --counts 1 --n 3", "give the design once: --epsilon; --p00 and --p11"),
-        ("estimate --counts 1400 --n 1000 --epsilon 1", "--counts is 1400; expected 0 to 1000"),
+        ("estimate --counts 1400 --n 1000 --epsilon 1", "--counts is 1400: use 0 to 1000"),
         ("plan --rehearse --prevalence 0.1", "give the design once: --epsilon"),
         ("plan --rehearse --prevalence 0.1 --options 5", "give --epsilon for a choice"),
         ("serve", "give --token-file FILE"),

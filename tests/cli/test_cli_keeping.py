@@ -51,7 +51,7 @@ def test_a_grace_that_is_no_time_closes_nothing(tmp_path, capsys, grace):
     where = tmp_path / "a.sqlite3"
     digest = stored(where, publication(expires="2100-01-01T00:00:00Z"))
     said = refused(capsys, 2, "grace is ", "store", "close", digest, "--store", str(where), f"--grace={grace}")
-    assert "expected a " in said
+    assert "use a " in said
     assert not is_closed(where)
 
 

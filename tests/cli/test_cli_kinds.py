@@ -161,7 +161,7 @@ def test_a_cell_that_is_not_a_truth_is_told_by_its_place(desk, capsys, column, c
     rows[7][rows[0].index(column)] = cell
     with open("t.csv", "w", newline="") as file:
         csv.writer(file).writerows(rows)
-    hint = f"row 7, column {column!r}: not a truth (not shown); expected {allowed}"
+    hint = f"row 7, column {column!r}: not a truth (not shown): use {allowed}"
     err = refused(capsys, 2, hint, *asked(column, "o.jsonl"))
     assert not cell or f" {cell}" not in err.replace(allowed, "")
     assert not os.path.exists("o.jsonl")

@@ -80,7 +80,11 @@ def test_a_tally_of_nothing_but_refused_reports_does_not_look_like_success(capsy
 @pytest.mark.parametrize(
     ("words", "code", "hint"),
     [
-        (["tally", "night.jsonl", *SIGNED, "--memory", "foo"], 2, "--memory is 'foo'; expected a number with its unit"),
+        (
+            ["tally", "night.jsonl", *SIGNED, "--memory", "foo"],
+            2,
+            "--memory is 'foo': use a number with its unit",
+        ),
         (["tally", "night.jsonl", *SIGNED, "--memory", "1KB"], 4, "more memory"),
         (["tally", "night.jsonl", *SIGNED, "--refused-to", "absent/r.csv"], 4, "absent/r.csv cannot be written"),
         (["tally", "none.parquet", *SIGNED], 3, "not a readable Parquet file"),
@@ -287,7 +291,7 @@ def test_a_margin_from_which_nothing_is_learned(capsys):
 
 
 @pytest.mark.process
-@pytest.mark.parametrize(("pair", "hint"), [("sport=chess", "expected sport=athletics"), ("country=x", "sport")])
+@pytest.mark.parametrize(("pair", "hint"), [("sport=chess", "use sport=athletics"), ("country=x", "sport")])
 def test_a_group_the_survey_has_not_is_told_before_anything_is_asked(desk, capsys, pair, hint):
     words = ["answer", "survey.signed.json", "--trust", "publisher.pem.pub", "--ledger", "l.sqlite3", "--segment", pair]
     shown, code = at_a_terminal([*PROGRAM, *words], [])

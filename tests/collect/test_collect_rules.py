@@ -212,7 +212,7 @@ def test_the_cells_of_a_question_are_few_enough_to_count(tmp_path):
     segments = {"one": values, "two": values}  # 10,000 cells, not declaring one counted
     made = publication(question(rounds=10), segments=segments)
     many = expired(questions=[question(rounds=11)], segments=segments)
-    with pytest.raises(ParameterError, match=r"segments is '110,000 cells'; expected at most 100,000"):
+    with pytest.raises(ParameterError, match=r"segments is '110,000 cells': use at most 100,000"):
         many.survey.publish([KEY])
     with open_store(tmp_path / "a.sqlite3") as store:
         catalogue = Catalogue(store.shelf)

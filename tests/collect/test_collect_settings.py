@@ -82,7 +82,7 @@ def test_no_secret_is_shown(monkeypatch):
     ({"prefix": "/a b"}, "/ask"), ({"prefix": "/surveys"}, "none of assets"), ({"prefix": "/s/x/"}, "none of assets"),
     ({"workers": 2}, "1 for SQLite"), ({"body_seconds": float("nan")}, "body_seconds"),
     ({"retention_days": -1}, "retention_days"), ({"retention_days": 10**9}, "36525"), ({"grace": "P99999D"}, "36525"),
-    ({"minimun": 3}, "'minimun'; expected one of store, owner_token"),
+    ({"minimun": 3}, "'minimun': use one of store, owner_token"),
 ])  # fmt: skip
 def test_nonsense_is_refused_by_name(bad, words):
     with pytest.raises(ParameterError, match=words):

@@ -197,15 +197,15 @@ def test_every_state_is_legible(collector, browser, width, scheme, language):
 
 KEYS = KEY.public.raw.hex()
 MISCONFIGURED = [
-    ({"src": None}, "src is not set; expected the address of a survey"),
-    ({"publisher": None}, "publisher is not set; expected the public keys"),
-    ({"publisher": "03a1"}, 'publisher is "03a1"; expected the public keys that may sign the survey, each of 64'),
-    ({"publisher": "0" * 64}, f'publisher is "{"0" * 64}"; expected the public keys'),
-    ({"publisher-name": "Nobody"}, 'publisher-name is "Nobody"; expected the name of the publisher'),
-    ({"threshold": "two"}, 'threshold is "two"; expected a whole number from 1'),
-    ({"threshold": "2"}, 'threshold is "2"; expected a whole number from 1'),
-    ({"src": "/nothing"}, 'src is "/nothing"; expected the address of a survey'),
-    ({"src": "/openapi.json"}, 'src is "/openapi.json"; expected the address of a survey'),
+    ({"src": None}, "src is missing: use the address of a survey"),
+    ({"publisher": None}, "publisher is missing: use the public keys"),
+    ({"publisher": "03a1"}, """publisher is "03a1": use the public keys that may sign the survey, each of 64"""),
+    ({"publisher": "0" * 64}, f"""publisher is "{"0" * 64}": use the public keys"""),
+    ({"publisher-name": "Nobody"}, """publisher-name is "Nobody": use the name of the publisher"""),
+    ({"threshold": "two"}, """threshold is "two": use a whole number from 1"""),
+    ({"threshold": "2"}, """threshold is "2": use a whole number from 1"""),
+    ({"src": "/nothing"}, """src is "/nothing": use the address of a survey"""),
+    ({"src": "/openapi.json"}, """src is "/openapi.json": use the address of a survey"""),
     ({}, None),
 ]
 

@@ -260,7 +260,7 @@ BAD = [
 
 @pytest.mark.parametrize("address", BAD)
 def test_an_address_that_cannot_be_read_is_a_wrong_address(address):
-    with pytest.raises(WrongAddress, match="is not an address for reports; expected .* publisher has to mend it"):
+    with pytest.raises(WrongAddress, match="is not an address for reports: use .* publisher has to mend it"):
         HttpTransport().send(address, b"{}")
 
 

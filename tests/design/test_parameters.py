@@ -59,7 +59,7 @@ JUNK = [
 
 @pytest.mark.parametrize("junk", JUNK, ids=lambda junk: ascii(junk)[:30])
 def test_junk_epsilon_is_refused_by_name(junk):
-    with pytest.raises(ParameterError, match=r"^epsilon is .*; expected a finite number, 0 or more") as caught:
+    with pytest.raises(ParameterError, match=r"^epsilon is .*: use a finite number, 0 or more") as caught:
         Epsilon(junk)
     assert caught.value.name == "epsilon"
     assert caught.value.blame is Blame.CALLER
@@ -71,13 +71,13 @@ def test_junk_epsilon_is_refused_by_name(junk):
     "junk", [*JUNK, 2, "1.0000001", "3/2", Decimal("1.5"), 1.0000000000000002], ids=lambda j: ascii(j)[:30]
 )
 def test_junk_probability_is_refused_by_name(junk):
-    with pytest.raises(ParameterError, match=r"^delta is .*; expected a number between 0 and 1"):
+    with pytest.raises(ParameterError, match=r"^delta is .*: use a number between 0 and 1"):
         probability("delta", junk)
 
 
 @pytest.mark.parametrize("junk", [0, -1, 1.0, True, "3", None, math.nan])
 def test_junk_count_is_refused_by_name(junk):
-    with pytest.raises(ParameterError, match="^n is .*; expected a whole number, 1 or more"):
+    with pytest.raises(ParameterError, match="^n is .*: use a whole number, 1 or more"):
         whole_number("n", junk)
     assert whole_number("n", np.int32(7)) == 7
 

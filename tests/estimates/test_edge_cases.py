@@ -54,7 +54,7 @@ def test_true_is_true_whatever_byte_it_is():
 @pytest.mark.parametrize("sizes", [(5,), (5, 6), (29,)])
 def test_too_few_answers_in_all_segments_are_not_shown_merged_either(sizes):
     cells = {f"s{i}": Tally(DESIGN, n, 2) for i, n in enumerate(sizes)}
-    with pytest.raises(TooFewAnswers, match="30 or more, the minimum"):
+    with pytest.raises(TooFewAnswers, match="30 or more are needed, the minimum"):
         compare(cells, minimum=30)
 
 

@@ -51,7 +51,7 @@ def test_every_kind_of_the_table_is_tested():
 def test_every_kind_of_estimate_has_the_bars_of_the_table_and_no_others(kind):
     for name, row in METHODS.items():
         if kind not in row.serves:
-            with pytest.raises(ParameterError, match=f"^method is '{name}'; expected "):
+            with pytest.raises(ParameterError, match=f"^method is '{name}': use "):
                 KINDS[kind](method=name)
             continue
         bar = KINDS[kind]("0.9", name)

@@ -127,9 +127,9 @@ def test_a_target_is_a_plain_number_or_a_word():
     assert estimate(tally).target == "population"
     assert type(estimate(tally, population=np.int64(300)).population) is int
     assert [estimate(tally, **aimed(target)).share.sampling for target in ("population", "sample", 200)] == [1, 0, 0]
-    with pytest.raises(ParameterError, match="target is 'people'; expected 'population' or 'sample'"):
+    with pytest.raises(ParameterError, match="target is 'people': use 'population' or 'sample'"):
         estimate(tally, target="people")
-    with pytest.raises(ParameterError, match="^population is 199; expected a whole number, 200 or more$"):
+    with pytest.raises(ParameterError, match="^population is 199: use a whole number, 200 or more$"):
         estimate(tally, population=199)
 
 
@@ -171,9 +171,9 @@ def test_what_a_bar_with_dishonest_reporters_says_of_itself():
 
 def test_totals_name_the_people():
     tally = Tally(Design("3/4", "3/4"), 200, 90)
-    with pytest.raises(ParameterError, match="^people is None; expected the size of the population"):
+    with pytest.raises(ParameterError, match="^people is None: use the size of the population"):
         estimate(tally).total()
-    with pytest.raises(ParameterError, match="^people is 299; expected 300, the size of the target, or nothing"):
+    with pytest.raises(ParameterError, match="^people is 299: use 300, the size of the target, or nothing"):
         estimate(tally, population=300).total(299)
     with pytest.raises(ParameterError, match="^people is 'many'"):
         estimate(tally, population=300).total("many")

@@ -79,7 +79,7 @@ def test_only_nested_models_of_the_same_data_are_compared():
 
 
 def test_repeats_are_whole_and_weights_have_no_scale():
-    with pytest.raises(ParameterError, match=r"repeats of record 1 is 2\.5; expected a whole number"):
+    with pytest.raises(ParameterError, match=r"repeats of record 1 is 2\.5: use a whole number"):
         models.fit([1, 0, 1, 0], [0.0, 1.0, 2.0, 0.5], E2, repeats=[1, 2.5, 1, 1])
     with pytest.raises(ParameterError, match="weights"):
         models.fit(ANSWERS, FRAME, E2, repeats=np.ones(400), weights=np.ones(400))

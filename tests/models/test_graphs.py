@@ -131,7 +131,7 @@ def test_what_is_not_a_graph_is_refused():
     turned = {"source": [*good["source"], "b"], "target": [*good["target"], "a"], "answer": [*good["answer"], 0]}
     with pytest.raises(ParameterError, match="no directions"):
         models.graph(turned, design=D)
-    with pytest.raises(ParameterError, match="rows is 5; expected 6, one for each pair of 4 nodes"):
+    with pytest.raises(ParameterError, match="rows is 5: use 6, one for each pair of 4 nodes"):
         models.graph({k: v[:-1] for k, v in good.items()}, design=D)
     with pytest.raises(ParameterError, match="two different nodes"):
         models.graph({**good, "target": good["source"]}, design=D)

@@ -34,7 +34,7 @@ export function shown(value) {
 
 /** @param {string} name @param {unknown} value @param {string} allowed @returns {never} */
 export function badSetting(name, value, allowed) {
-  return refuse("ParameterError", `${name} is ${shown(value)}; expected ${allowed}`);
+  return refuse("ParameterError", `${name} is ${shown(value)}: use ${allowed}`);
 }
 
 /** Settings that mean nothing are an error, as in Python. @param {string} what @param {unknown} given @param {string[]} names */

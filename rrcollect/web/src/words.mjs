@@ -24,6 +24,6 @@ async function load(address) {
     return JSON.parse(readFileSync(address, "utf8"));
   }
   const got = await fetch(address);
-  if (!got.ok) throw new RRCollectError("Unavailable", `${address.href}: status ${got.status}; expected the words of a language`);
+  if (!got.ok) throw new RRCollectError("Unavailable", `${address.href}: status ${got.status} instead of the words of a language`);
   return got.json();
 }

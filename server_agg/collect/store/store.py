@@ -139,7 +139,7 @@ class Store:
         ...     store.close("absent")
         Traceback (most recent call last):
         ...
-        rrcollect.errors.ParameterError: digest is 'absent'; expected that of a survey in the store: none
+        rrcollect.errors.ParameterError: digest is 'absent': use that of a survey in the store: none
         """
         digest = _digest(survey)
         known = self.survey(digest)

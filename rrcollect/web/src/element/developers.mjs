@@ -39,5 +39,5 @@ export function tellDeveloper(host, error) {
   const attribute = wrongAttribute(host, error);
   if (attribute === undefined) return;
   const given = attribute === "origin" ? location.origin : host.getAttribute(attribute), detail = error.message === error.name ? "" : `: ${error.message}`;
-  console.error(`<rr-survey> ${attribute} is ${given === null ? "not set" : `"${given}"`}; expected ${EXPECTED[attribute]} (${error.name}${detail})`);
+  console.error(`<rr-survey> ${attribute} is ${given === null ? "missing" : `"${given}"`}: use ${EXPECTED[attribute]} (${error.name}${detail})`);
 }

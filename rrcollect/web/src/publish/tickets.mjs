@@ -18,7 +18,7 @@ export async function checkInvite(typed) {
     const check = parseInt((await sha256(encoder.encode(plain.slice(0, SIGNS)))).slice(0, 3), 16) >> 2;
     if (plain.slice(SIGNS) === CROCKFORD[check >> 5] + CROCKFORD[check & 31]) return plain;
   }
-  return refuse("ParameterError", "the invite is mistyped (it is not shown); expected the 26 letters and digits that were issued");
+  return refuse("ParameterError", "the invite is mistyped (it is not shown): type the 26 letters and digits that were issued");
 }
 
 /** What stands for an invite in the report about a question and round: no two reports of one invite have it in common.
