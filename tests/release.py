@@ -13,13 +13,13 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+import runpy
 import shutil
 import subprocess
 import sys
 import tomllib
 from pathlib import Path
 
-from rrcollect import web
 from tests.assurance.dependencies.packages import bill_faults, bill_of_materials, run_time
 from tests.assurance.evidence import ROOT
 
@@ -59,12 +59,17 @@ def undecided(root: Path = ROOT) -> list[str]:
     return missing
 
 
+def refuse_unready(root: Path = ROOT) -> None:
+    """Ends the program if no release can be made of this checkout, before anything is touched."""
+    if len(set(versions(root).values())) != 1:
+        raise SystemExit(f"the files do not say one version: {versions(root)}")
+    if runpy.run_path(str(root / "rrcollect" / "web" / "__init__.py"))["folder"]().name != "dist":
+        raise SystemExit("rrcollect/web/dist is not there, or was made of other sources: run `make element` first")
+
+
 def make(folder: Path) -> list[Path]:
     """Build and check everything; the files, the sums last."""
-    if len(set(versions().values())) != 1:
-        raise SystemExit(f"the files do not say one version: {versions()}")
-    if web.folder().name != "dist":
-        raise SystemExit("rrcollect/web/dist is not there, or was made of other sources: run `make element` first")
+    refuse_unready()
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     _run(sys.executable, "-m", "build", "--outdir", folder, ROOT)  # the wheel is built from the source distribution

@@ -8,8 +8,10 @@ from pathlib import Path
 import pytest
 
 import rrcollect
-from tests.release import ROOT, undecided, versions
+from tests.release import ROOT, refuse_unready, undecided, versions
+from tests.support.element import built
 
+BUILT = shutil.ignore_patterns("dist", "node_modules", "__pycache__")
 FILES = ("rrcollect/__init__.py", "rrcollect/web/package.json", "CITATION.cff", "CHANGELOG.md", "pyproject.toml")
 
 
@@ -31,6 +33,22 @@ def test_all_files_say_one_version(tree: Path) -> None:
         path.write_text(old.replace("version", "").replace("## ", ""))
         assert versions(tree)[name] == "none"
         path.write_text(old)
+
+
+@pytest.mark.browser  # Node makes it
+def test_no_release_is_made_without_the_element_of_these_sources(tree: Path) -> None:
+    shutil.copytree(ROOT / "rrcollect/web", tree / "rrcollect/web", dirs_exist_ok=True, ignore=BUILT)
+    with pytest.raises(SystemExit, match="dist is not there, or was made of other sources: run `make element` first"):
+        refuse_unready(tree)
+    shutil.copytree(built(), tree / "rrcollect/web/dist")
+    refuse_unready(tree)
+    (tree / "rrcollect/web/src/more.mjs").write_text("export {};\n")
+    with pytest.raises(SystemExit, match="made of other sources"):
+        refuse_unready(tree)
+    (tree / "rrcollect/web/src/more.mjs").unlink()
+    (tree / "CITATION.cff").write_text("version: 9.9.9\n")
+    with pytest.raises(SystemExit, match="one version"):
+        refuse_unready(tree)
 
 
 def test_what_is_not_decided_is_told_until_it_is(tree: Path) -> None:
