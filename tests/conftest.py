@@ -36,7 +36,6 @@ TOGETHER = (
     "tests/examples/",
     "tests/survey_page/test_one_answer_walked.py",
     "tests/test_layout.py",
-    "tests/test_npm_package.py",
     "tests/test_packaging.py",
 )  # fmt: skip
 
