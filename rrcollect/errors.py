@@ -145,6 +145,14 @@ class RolledBack(SurveyRefused):
     """An older version than one already seen, or another document under a version already seen."""
 
 
+class NotLogged(SurveyRefused):
+    """The policy names a log, and nothing shows that the survey is in it, or that enough witnesses saw the same log."""
+
+
+class SplitLog(SurveyRefused):
+    """A log showed two histories, or forgot one: what it signed before is not the beginning of what it shows now."""
+
+
 class ClaimTooSmall(SurveyRefused):
     """The document promises more privacy than its matrix keeps."""
 

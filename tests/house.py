@@ -36,8 +36,8 @@ MOST = {
     "public names": 90,
     "public names at the top": 62,
     "result classes": 18,
-    "modules": 196,
-    "lines of Python": 36_700,
+    "modules": 200,
+    "lines of Python": 37_300,
     "type tests": 0,
     "deep imports in tests": 250,
 }

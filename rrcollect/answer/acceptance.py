@@ -5,6 +5,7 @@ The checks, in order; each failure has its own error:
     signatures by trusted keys              MissingSignature, BadSignature, KeyCountedTwice, UntrustedKey
     the document's own rules                MalformedDocument, NotOriented, OffGridDesign, ClaimTooSmall
     enough of the publisher's own keys      UntrustedKey
+    the log that the policy names           NotLogged, SplitLog
     expiry and rollback                     Expired, RolledBack
     this device's policy                    OverPolicy, CertainDisclosure
 """
@@ -18,6 +19,7 @@ from rrcollect.answer.explain.headline import survey_headline
 from rrcollect.answer.explain.words import Line, Words, shown_lines
 from rrcollect.errors import RolledBack
 from rrcollect.publish.keys import PublicKey
+from rrcollect.publish.log import Checkpoint
 from rrcollect.publish.survey import Survey
 
 
@@ -31,11 +33,13 @@ class SeenVersion:
 
 @dataclass(frozen=True)
 class AcceptedSurvey:
-    """A verified survey and the trusted keys that signed it; made by `Policy.accept` only."""
+    """A verified survey and the trusted keys that signed it; made by `Policy.accept` only.  `state` is the signed state
+    of the log in which it is, if the policy names one."""
 
     survey: Survey
     digest: str
     signers: frozenset[PublicKey]
+    state: Checkpoint | None = None
 
     def explain(self, language: str | None = None, *, page: bool = False, words: Words | None = None) -> str:
         """What would be sent, for the person to read before deciding; the survey's texts in this language, if it has

@@ -32,11 +32,14 @@ from rrcollect.deliver.outbox import Deliveries, Timing, deliver
 from rrcollect.deliver.schedule import HOURS, check_spread, schedule
 from rrcollect.deliver.transport import HttpTransport, Transport
 from rrcollect.design.sampling import Source
-from rrcollect.errors import LedgerError, ParameterError
+from rrcollect.errors import LedgerError, LedgerUnavailable, NotLogged, ParameterError
 from rrcollect.publish.envelope import Withdrawal
+from rrcollect.publish.log import Checkpoint, LogReader
 from rrcollect.publish.question import Question
 from rrcollect.publish.report import Report
 from rrcollect.publish.tickets import ticket
+
+MOST_TRIES = 8
 
 
 class Client:
@@ -86,13 +89,32 @@ class Client:
         self._timing = Timing(lambda: clock().timestamp(), sleep, check_spread(spread))
         self._ledger = Ledger(ledger)
 
-    def accept(self, envelope: bytes) -> AcceptedSurvey:
-        """The survey of a signed envelope, if this device trusts and allows it; an error that says why otherwise."""
+    def accept(self, envelope: bytes, *, log: Callable[[str], bytes] | None = None) -> AcceptedSurvey:
+        """The survey of a signed envelope, if this device trusts and allows it; an error that says why otherwise.
+
+        If the policy names a log, the state of the log must go on from the last one that this device accepted.  `log`
+        returns the bytes at an address below the log's own; it is called only when the log has grown since."""
         now = self._clock()
         accepted = self.policy.accept(envelope, now=now, seen=self._ledger.seen())
+        if accepted.state is not None:
+            self._check_log(accepted.state, log)
         asking = QuestionDraw(accepted.survey, self._attributes, now, self._source)
         self._ledger.remember(asking, SeenVersion(accepted.survey.version, accepted.digest))
         return accepted
+
+    def _check_log(self, state: Checkpoint, fetch: Callable[[str], bytes] | None) -> None:
+        """Remember a state of a log, if it goes on from the last one."""
+        for _ in range(MOST_TRIES):
+            last = self._ledger.log_state(state.origin)
+            if last is not None:
+                if fetch is None and last.size != state.size:
+                    raise NotLogged(
+                        "the log is not as this device saw it last; give accept(…, log=…) what reads the log"
+                    )
+                LogReader(fetch or _nothing).check(last, state)
+            if self._ledger.remember_log(state, last):
+                return
+        raise LedgerUnavailable("other programs accept surveys at the same time; try it again")
 
     def drawn_question(self, survey: AcceptedSurvey) -> str | None:
         """The one question this device answers, of a survey that asks one (`ask = "one"`); None if it asks all."""
@@ -229,6 +251,11 @@ class Client:
         repeat.  Call it at every start of the app, and at `next_moment`; it takes a few seconds (see `schedule`)."""
         with self._ledger.kept_open():
             return deliver([self._ledger], transport or HttpTransport(), self._timing, within)
+
+
+def _nothing(address: str) -> bytes:
+    """What reads a log that has not changed."""
+    raise NotLogged(f"the log was not read: {address}")
 
 
 def _check_accepted(survey: object) -> None:

@@ -10,7 +10,10 @@ Defaults, and why
   Those budgets are 1/100 each: raise them together with `allow_disclosure` for larger ones.
 * Nobody is trusted until named: `publishers` is empty.
 * A publisher could sign a slightly different survey for each person, whose digest then names them.  `digests` pins:
-  with any there, no other survey is taken.
+  with any there, no other survey is taken.  `log` names the key of a log instead: then a survey is taken only with a
+  proof that it is in that log, where everybody can count what this publisher has published under its name.  A log could
+  show different people different histories; `witnesses` are the keys of those who sign what they saw, of whom
+  `witnesses_needed` (all, unless said) must have signed the same state.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from __future__ import annotations
 import hashlib
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from fractions import Fraction
 
@@ -26,10 +29,11 @@ from rrcollect.answer.acceptance import AcceptedSurvey, SeenVersion, check_versi
 from rrcollect.answer.asking import check_expiry
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, fraction, probability, whole_number
 from rrcollect.design.promise import Promise
-from rrcollect.errors import BadSignature, OverPolicy, ParameterError, UntrustedKey, shown
+from rrcollect.errors import BadSignature, NotLogged, OverPolicy, ParameterError, UntrustedKey, shown
 from rrcollect.publish.composition import DEFAULTS
 from rrcollect.publish.envelope import Withdrawal, read_withdrawal, verify
 from rrcollect.publish.keys import PublicKey
+from rrcollect.publish.log import LogRule
 from rrcollect.publish.question import Question
 from rrcollect.publish.survey import Survey
 
@@ -82,6 +86,7 @@ class Policy:
     lifetime_delta: Fraction = DEFAULTS.lifetime_delta
     allow_disclosure: bool = False
     digests: frozenset[str] = frozenset()
+    logged: LogRule | None = None
 
     def __init__(
         self,
@@ -95,6 +100,9 @@ class Policy:
         lifetime_delta: NumberLike = DEFAULTS.lifetime_delta,
         allow_disclosure: bool = False,
         digests: Iterable[str] = (),
+        log: str | None = None,
+        witnesses: Iterable[str] = (),
+        witnesses_needed: int | None = None,
     ) -> None:
         named = tuple(publishers) if isinstance(publishers, Iterable) else (None,)
         if not all(isinstance(publisher, TrustedPublisher) for publisher in named):
@@ -120,6 +128,7 @@ class Policy:
             "lifetime_delta": probability("lifetime_delta", lifetime_delta),
             "allow_disclosure": allow_disclosure,
             "digests": frozenset(pinned),
+            "logged": LogRule.of(log, witnesses, witnesses_needed),
         }
         for name, value in values.items():
             object.__setattr__(self, name, value)
@@ -174,7 +183,11 @@ class Policy:
         verified = verify(envelope, self.keys)
         survey = Survey.from_payload(verified.payload)
         survey.check()
+        self._check_signers(survey.publisher, verified.signers)
         accepted = AcceptedSurvey(survey, hashlib.sha256(verified.payload).hexdigest(), verified.signers)
+        if self.logged is not None:
+            about = (survey.name, survey.version, accepted.digest)
+            accepted = replace(accepted, state=self.logged.check(verified.proof, accepted.signers, about))
         self.check_trust(accepted)
         check_expiry(survey, datetime.now(UTC) if now is None else now)
         known = (seen or {}).get((survey.publisher, survey.name))
@@ -196,6 +209,8 @@ class Policy:
             raise OverPolicy(f"the survey with the digest {accepted.digest} is not one that this policy pins")
         if accepted.survey.digest != accepted.digest:
             raise BadSignature("the survey was changed after it was accepted")
+        if self.logged is not None and (accepted.state is None or accepted.state.origin != self.logged.log.name):
+            raise NotLogged("the survey was accepted under a policy that names no log, or another one")
 
     def _check_signers(self, name: str, signers: frozenset[PublicKey]) -> None:
         """Enough of the keys of the publisher of this name are among the signers."""

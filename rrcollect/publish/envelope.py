@@ -5,9 +5,11 @@ Rules
    another purpose, or over another spelling of the same document, is worthless here.
 2. The envelope itself is canonical JSON with canonical base64: no bit of the payload, or of the signatures that are
    counted, can be changed unnoticed.
-3. A threshold counts distinct trusted keys.  A trusted key whose signature does not fit refuses the whole envelope; a
+3. An envelope may carry the proof that its survey is in a log (`log`); without one it is plain DSSE.  The proof is
+   beside what is signed: it can be added later, and only a policy that names a log reads it.
+4. A threshold counts distinct trusted keys.  A trusted key whose signature does not fit refuses the whole envelope; a
    key that appears twice does too; a key nobody here knows is passed over (it may be next year's).
-4. Verification comes before parsing: unsigned content is never interpreted.
+5. Verification comes before parsing: unsigned content is never interpreted.
 
 The withdrawal: the signed word of a publisher that a survey is over before it expires
 1. It names one survey by its digest, with the publisher, name and version for people to read, and since when.  It is
@@ -23,7 +25,7 @@ import base64
 import binascii
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
@@ -44,9 +46,11 @@ from rrcollect.publish.keys import PublicKey, SigningKey
 SURVEY_TYPE = "application/vnd.rrcollect.survey.v1+json"
 LARGEST_ENVELOPE = 256 * 1024  # bytes; enough for 200 questions of ordinary length
 MOST_SIGNATURES = 16
+LONGEST_PROOF = 8192  # characters
 
 
-def _base64(value: object) -> bytes:
+def from_base64(value: object) -> bytes:
+    """The bytes of a text that is base64 in its one spelling."""
     if isinstance(value, bytes):
         return value
     try:
@@ -58,7 +62,7 @@ def _base64(value: object) -> bytes:
     return data
 
 
-Base64 = Annotated[bytes, read_by(_base64)]
+Base64 = Annotated[bytes, read_by(from_base64)]
 
 
 class Signature(Document):
@@ -74,13 +78,21 @@ class Envelope(Document):
     signatures: Annotated[tuple[Signature, ...], BeforeValidator(as_tuple), Field(max_length=MOST_SIGNATURES)]
     payload: Base64
     payloadType: str  # noqa: N815  (DSSE's own name)
+    proof: Annotated[str, Field(max_length=LONGEST_PROOF)] | None = None
 
     @classmethod
     def read(cls, envelope: bytes) -> Envelope:
         """The envelope of canonical bytes."""
         if not isinstance(envelope, bytes):
             raise ParameterError("envelope", type(envelope).__name__, "the envelope's bytes")
-        return cls.from_wire(read_canonical(envelope, LARGEST_ENVELOPE))
+        value = read_canonical(envelope, LARGEST_ENVELOPE)
+        if isinstance(value, dict) and value.get("proof", "") is None:
+            raise MalformedDocument("proof: an envelope without a proof does not name it")
+        return cls.from_wire({"proof": None, **value} if isinstance(value, dict) else value)
+
+    def to_wire(self) -> dict[str, Any]:
+        """The envelope as JSON values; without a proof it has no field for one."""
+        return {name: value for name, value in super().to_wire().items() if value is not None}
 
     def signed(self, keys: Iterable[SigningKey]) -> bytes:
         """The bytes of this envelope with the signatures of these keys as well."""
@@ -122,12 +134,18 @@ def add_signature(envelope: bytes, key: SigningKey) -> bytes:
     return opened.signed([key])
 
 
+def with_proof(envelope: bytes, proof: str) -> bytes:
+    """The same envelope with the proof that its survey is in a log, in the place of an older one."""
+    return canonical(Envelope.read(envelope).model_copy(update={"proof": proof}).to_wire())
+
+
 @dataclass(frozen=True)
 class VerifiedPayload:
-    """A payload, and the trusted keys that signed exactly these bytes."""
+    """A payload, and the trusted keys that signed exactly these bytes; and the proof beside it, unread."""
 
     payload: bytes
     signers: frozenset[PublicKey]
+    proof: str | None = None
 
 
 def verify(envelope: bytes, trusted: Iterable[PublicKey], payload_type: str = SURVEY_TYPE) -> VerifiedPayload:
@@ -149,7 +167,7 @@ def verify(envelope: bytes, trusted: Iterable[PublicKey], payload_type: str = SU
             signers.add(known[one.keyid])
     if not signers:
         raise UntrustedKey("no signature of this envelope is by a key this policy trusts")
-    return VerifiedPayload(opened.payload, frozenset(signers))
+    return VerifiedPayload(opened.payload, frozenset(signers), opened.proof)
 
 
 # ---- the withdrawal -------------------------------------------------------------------------------------------------

@@ -26,7 +26,19 @@ def node(*arguments, **options):
 
 @pytest.mark.parametrize(
     "name",
-    ["vectors", "client", "answering", "kinds", "delivery", "ledger", "misbehaving", "clocks", "words", "offline"],
+    [
+        "vectors",
+        "client",
+        "answering",
+        "kinds",
+        "delivery",
+        "ledger",
+        "log",
+        "misbehaving",
+        "clocks",
+        "words",
+        "offline",
+    ],
 )
 def test_the_tests_in_node_pass(name):
     done = node("--test", HERE / f"{name}.test.mjs")

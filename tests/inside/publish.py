@@ -1,6 +1,6 @@
 """The inside of rrcollect.publish, as the tests see it."""
 
-from rrcollect.publish import document, envelope, voprf
+from rrcollect.publish import document, envelope, log, tree, voprf
 from rrcollect.publish.canonical import canonical, read, read_canonical
 from rrcollect.publish.document import RoundTimes, Segment
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, SURVEY_TYPE, WITHDRAWAL_TYPE, Withdrawal, pae, seal, verify

@@ -29,6 +29,7 @@ from tests.vectors.device_cases import draws, numbers, sets, settings
 from tests.vectors.drawn_cases import drawn
 from tests.vectors.envelope_cases import bad_bytes, bad_for_a_policy, bad_parts, bad_payloads, bad_signatures
 from tests.vectors.explained_cases import explained
+from tests.vectors.log_cases import bad_logged, good_logged
 from tests.vectors.parts import NOW, POLICY, SURVEY, b64
 from tests.vectors.question_cases import bad_fits, bad_kinds, bad_numbers, bad_questions
 from tests.vectors.report_cases import bad_reports, good_reports
@@ -58,11 +59,12 @@ def bad() -> Iterator[tuple[str, str, bytes, dict[str, Any]]]:
         for name, error, envelope in make():
             yield name, error, envelope, POLICY
     yield from bad_for_a_policy()
+    yield from bad_logged()
 
 
 def surveys() -> Iterator[tuple[str, Any]]:
     """(name, vector) of every signed survey."""
-    for name, envelope, policy in good():
+    for name, envelope, policy in (*good(), *good_logged()):
         digest = hashlib.sha256(base64.b64decode(json.loads(envelope)["payload"])).hexdigest()
         yield f"good_{name}", {"now": NOW, **case(policy, digest), "digest": digest, "envelope": b64(envelope)}
     for name, error, envelope, policy in bad():

@@ -45,6 +45,7 @@ STEPS = [
         "CREATE TABLE asked (publisher TEXT NOT NULL, name TEXT NOT NULL, attribute TEXT NOT NULL, "
         "PRIMARY KEY (publisher, name))",
         "CREATE TABLE panels (attribute TEXT PRIMARY KEY, round INTEGER NOT NULL)",
+        "CREATE TABLE logs (name TEXT PRIMARY KEY, size INTEGER NOT NULL, root BLOB NOT NULL)",
         "CREATE TABLE declined (survey TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (survey, question))",
     ],
 ]

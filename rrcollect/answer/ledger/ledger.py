@@ -49,6 +49,7 @@ from rrcollect.design.promise import Promise
 from rrcollect.design.sentences import Said
 from rrcollect.publish.document import CARRIED
 from rrcollect.publish.envelope import Withdrawal
+from rrcollect.publish.log import Checkpoint
 from rrcollect.publish.question import Question
 from rrcollect.publish.report import Report
 from rrcollect.publish.survey import Survey
@@ -168,6 +169,27 @@ class Ledger:
         with self.file.reading() as connection:
             rows = connection.execute("SELECT publisher, name, version, digest FROM surveys").fetchall()
         return {(publisher, name): SeenVersion(version, digest) for publisher, name, version, digest in rows}
+
+    def log_state(self, name: str) -> Checkpoint | None:
+        """The largest state that this device accepted of the log of this name."""
+        with self.file.reading() as connection:
+            row = connection.execute("SELECT name, size, root FROM logs WHERE name = ?", (name,)).fetchone()
+        return None if row is None else Checkpoint(*row)
+
+    def remember_log(self, state: Checkpoint, checked: Checkpoint | None) -> bool:
+        """Remember a state that goes on from the one `checked`, or that the latter goes on from; False, and nothing is
+        written, if another was remembered meanwhile."""
+        with self.file.transaction() as change:
+            row = change.connection.execute(
+                "SELECT name, size, root FROM logs WHERE name = ?", (state.origin,)
+            ).fetchone()
+            if (None if row is None else Checkpoint(*row)) != checked:
+                return False
+            if row is None:
+                change.insert("logs", {"name": state.origin, "size": state.size, "root": state.root})
+            elif state.size > row[1]:
+                change.update("logs", "size = ?, root = ?", (state.size, state.root), "name = ?", (state.origin,))
+            return True
 
     def remember(self, asking: QuestionDraw, seen: SeenVersion) -> None:
         """Remember a version, so that a lower one is refused from now on, and draw which question and which rounds of

@@ -13,7 +13,9 @@ import { Policy } from "./policy.mjs";
 /**
  * @import { Promised } from "../design/mechanism.mjs"
  * @import { Withdrawal } from "../publish/envelope.mjs"
+ * @import { Checkpoint, Fetch } from "../publish/log.mjs"
  * @import { Survey } from "../publish/survey.mjs"
+ * @import { Ledger } from "./ledger/ledger.mjs"
  */
 
 /** @typedef {{version: number, digest: string}} SeenVersion the newest version of a survey accepted before */
@@ -25,21 +27,24 @@ export async function acceptSurvey(envelope, policy, given = {}) {
   needSettings("acceptSurvey", given, ["now", "seen"]);
   const { now = new Date(), seen } = given;
   if (!(policy instanceof Policy)) refuse("ParameterError", "a policy is a Policy");
-  const { payload, signers } = await verifyEnvelope(envelope, policy.keys);
-  const survey = readSurvey(payload), digest = await sha256(payload);
-  await checkTrust({ survey, digest, signers }, policy);
+  const { payload, signers, proof } = await verifyEnvelope(envelope, policy.keys);
+  const survey = readSurvey(payload), digest = await sha256(payload), { logged } = policy, { name, version } = survey;
+  checkSigners(survey.publisher, signers, policy);
+  const state = logged && (await (await import("../publish/log.mjs")).checkLogged(logged, proof, signers, name, version, digest));
+  await checkTrust({ survey, digest, signers, state }, policy);
   checkExpiry(survey, now);
   checkVersion(survey, digest, typeof seen === "function" ? seen(survey) : seen);
   /** @type {Record<string, Promised>} */
   const costs = {};
   for (const question of survey.questions) costs[question.id] = policy.cost(question);
-  return { survey, digest, signers, costs };
+  return { survey, digest, signers, state, costs };
 }
 
 /** Enough of the publisher's own keys have signed exactly this survey, which is returned as its signed bytes say it.
- * @param {{survey: Survey, digest: string, signers: Set<string>}} accepted @param {Policy} policy @returns {Promise<Survey>} */
-export async function checkTrust({ survey, digest, signers }, policy) {
+ * @param {{survey: Survey, digest: string, signers: Set<string>, state?: Checkpoint | null}} accepted @param {Policy} policy @returns {Promise<Survey>} */
+export async function checkTrust({ survey, digest, signers, state }, policy) {
   checkSigners(survey.publisher, signers, policy);
+  if (policy.logged && state?.origin !== policy.logged.log.split("+")[0]) refuse("NotLogged", "the survey was accepted under a policy that names no log, or another one");
   if (policy.digests.length && !policy.digests.includes(digest)) refuse("OverPolicy", `the survey with the digest ${shown(digest)} is not one that this policy pins`);
   const known = VERIFIED.get(survey);
   if (known?.digest === digest && moments(known.survey) === moments(survey)) return known.survey;
@@ -102,6 +107,22 @@ export function checkVersion(survey, digest, known) {
   const same = known?.version === survey.version && known.digest === digest;
   if (known !== undefined && !(survey.version > known.version) && !same) {
     refuse("RolledBack", `version ${survey.version} of '${survey.name}' is older than one seen before, or differs from it`);
+  }
+}
+
+/** Remember a state of a log, if it goes on from the last one that this device accepted.
+ * @param {Ledger} ledger @param {Checkpoint} shown @param {Fetch | null} fetch */
+export async function rememberLog(ledger, shown, fetch) {
+  const { checkGrown } = await import("../publish/log.mjs"), { origin, size, root } = shown;
+  for (let known = await ledger.transact((state) => state.logs[origin]); ; ) {
+    if (known) await checkGrown({ origin, ...known }, shown, fetch);
+    const was = JSON.stringify(known), found = await ledger.transact((state) => {
+      const now = state.logs[origin];
+      if (JSON.stringify(now) === was && size >= (now?.size ?? 0)) state.logs[origin] = { size, root };
+      return now;
+    });
+    if (JSON.stringify(found) === was) return;
+    known = found; // another program was first
   }
 }
 

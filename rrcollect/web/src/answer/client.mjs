@@ -7,7 +7,7 @@
  * 2. The truth is not stored, logged or put into an error.
  * 3. Answering follows the script of docs/wire-format.md, "Answering", check by check, as the Python client does.
  */
-import { HOURS, LONGEST_SPREAD, SECONDS, schedule } from "../deliver/schedule.mjs";
+import { HOURS, LONGEST_SPREAD, SECONDS, schedule, systemSleep } from "../deliver/schedule.mjs";
 import { secondsOf } from "../design/parameters.mjs";
 import { randomBytes, systemSource } from "../design/sampling.mjs";
 import { badSetting, needSettings, refuse, signalOf } from "../errors.mjs";
@@ -19,7 +19,7 @@ import { reportBytes, withAnswer } from "../publish/report.mjs";
 import { MOST_REPEATED, bitsOf, questionOf, reportValues } from "../publish/survey.mjs";
 import { fingerprint, say } from "../publish/texts.mjs";
 import { ticket } from "../publish/tickets.mjs";
-import { acceptSurvey, acceptWithdrawal, checkOpen, checkRound, checkTrust, checkVersion } from "./acceptance.mjs";
+import { acceptSurvey, acceptWithdrawal, checkOpen, checkRound, checkTrust, checkVersion, rememberLog } from "./acceptance.mjs";
 import { answeredRound, askedOf, notClosed, panelOf, surveyKey, uniform } from "./asking.mjs";
 import { Attributes } from "./attributes.mjs";
 import { shareInWords } from "./explain/headline.mjs";
@@ -32,19 +32,12 @@ import { Policy } from "./policy.mjs";
  * @import { Outgoing, Transport } from "../deliver/outbox.mjs"
  * @import { NumberLike } from "../design/parameters.mjs"
  * @import { Source } from "../design/sampling.mjs"
+ * @import { Fetch } from "../publish/log.mjs"
  * @import { Survey } from "../publish/survey.mjs"
  * @import { AcceptedSurvey } from "./acceptance.mjs"
  * @import { Words } from "./explain/words.mjs"
  * @import { Ledger, State } from "./ledger/ledger.mjs"
  */
-
-/** @type {(seconds: number, signal?: AbortSignal) => Promise<void>} */
-const systemSleep = (seconds, signal) => new Promise((resolve) => {
-  if (signal?.aborted) return resolve();
-  const end = () => (clearTimeout(timer), signal?.removeEventListener("abort", end), resolve());
-  const timer = setTimeout(end, Math.ceil(seconds * 1000));
-  signal?.addEventListener("abort", end);
-});
 
 /** The ledger of one person: what this device answers, and sends, on their behalf. */
 export class Client {
@@ -84,11 +77,15 @@ export class Client {
     return now instanceof Date && !Number.isNaN(now.getTime()) ? now.getTime() / 1000 : refuse("ParameterError", "the clock tells a Date");
   }
 
-  /** The survey of a signed envelope, if this device trusts and allows it. @param {Uint8Array} envelope */
-  async accept(envelope) {
+  /** The survey of a signed envelope, if this device trusts and allows it.  Where the policy names a log, its state must go on from
+   * the last one that this device accepted: `log` reads the bytes at an address below the log's own, when it has grown since.
+   * @param {Uint8Array} envelope @param {{log?: Fetch | null}} [given] */
+  async accept(envelope, given = {}) {
+    needSettings("accept", given, ["log"]);
     const seen = await this.ledger.transact((state) => state.seen), now = this.clock();
     const accepted = await acceptSurvey(envelope, this.policy, { now, seen: (survey) => seen[surveyKey(survey)] });
-    const { survey, digest } = accepted, { version } = survey, key = surveyKey(survey);
+    const { survey, digest, state: shown } = accepted, { version } = survey, key = surveyKey(survey);
+    if (shown) await rememberLog(this.ledger, shown, given.log ?? null);
     await this.ledger.transact((state) => {
       const known = state.seen[key];
       checkVersion(survey, digest, known);

@@ -8,6 +8,7 @@ import { badSetting, needSettings, refuse } from "../errors.mjs";
 import { unhex } from "../publish/keys.mjs";
 
 /**
+ * @import { LogRule } from "../publish/log.mjs"
  * @import { Promised } from "../design/mechanism.mjs"
  * @import { NumberLike } from "../design/parameters.mjs"
  * @import { Question } from "../publish/question.mjs"
@@ -16,8 +17,10 @@ import { unhex } from "../publish/keys.mjs";
 /** @typedef {{name: string, keys: string[], threshold?: number}} TrustedPublisher keys in hexadecimal */
 
 /** @typedef {{maxEpsilon?: NumberLike | Epsilon, maxRatio?: NumberLike, attributeEpsilon?: NumberLike | Epsilon,
- *   attributeDelta?: NumberLike, lifetimeEpsilon?: NumberLike | Epsilon, lifetimeDelta?: NumberLike, allowDisclosure?: boolean, digests?: readonly string[]}} Caps
- * `digests` pins: with any there, no other survey is taken. */
+ *   attributeDelta?: NumberLike, lifetimeEpsilon?: NumberLike | Epsilon, lifetimeDelta?: NumberLike, allowDisclosure?: boolean, digests?: readonly string[],
+ *   log?: string | null, witnesses?: readonly string[], witnessesNeeded?: number | null}} Caps
+ * `digests` pins: with any there, no other survey is taken.  `log` is the key of a log that must have a survey, and of the `witnesses`
+ * `witnessesNeeded` (all, unless said) must have signed the same state of it. */
 
 /** @param {unknown} given @returns {Readonly<{name: string, keys: readonly string[], threshold: number}>} */
 function trustedPublisher(given) {
@@ -30,6 +33,15 @@ function trustedPublisher(given) {
   return Object.freeze({ name, keys: distinct, threshold: wholeNumber("threshold", threshold, 1, distinct.length) });
 }
 
+/** @param {unknown} log @param {unknown} witnesses @param {number | null} needed @returns {LogRule | null} */
+function logRule(log, witnesses, needed) {
+  const listed = Array.isArray(witnesses) ? [...new Set(witnesses)] : badSetting("witnesses", witnesses, "a list of keys");
+  if (log === null && (listed.length || needed !== null)) badSetting("log", log, "the log's key, since witnesses are named");
+  for (const key of log === null ? [] : [log, ...listed]) if (typeof key !== "string") badSetting("key of a log or witness", key, "a text");
+  const least = needed === null ? listed.length : wholeNumber("witnessesNeeded", needed, 0, listed.length);
+  return log === null ? null : Object.freeze({ log: /** @type {string} */ (log), witnesses: Object.freeze(listed), needed: least });
+}
+
 /** Caps on what this device gives away; the defaults, and what is refused, are the Python client's. */
 export class Policy {
   /** @param {TrustedPublisher[]} [publishers] @param {Caps} [caps] */
@@ -37,6 +49,7 @@ export class Policy {
     const defaults = {
       maxEpsilon: "ln 9", maxRatio: "20", attributeEpsilon: "ln 81", attributeDelta: "1/100",
       lifetimeEpsilon: "ln 59049", lifetimeDelta: "1/100", allowDisclosure: false, digests: /** @type {readonly string[]} */ ([]),
+      log: /** @type {string | null} */ (null), witnesses: /** @type {readonly string[]} */ ([]), witnessesNeeded: /** @type {number | null} */ (null),
     };
     needSettings("the policy", caps, Object.keys(defaults));
     const given = { ...defaults, ...caps };
@@ -57,6 +70,7 @@ export class Policy {
     const pinned = given.digests, good = Array.isArray(pinned) && pinned.every((one) => typeof one === "string" && /^[0-9a-f]{64}$/.test(one));
     if (!good) badSetting("digests", pinned, "a list of digests, each of 64 hexadecimal digits");
     this.digests = Object.freeze([...pinned]);
+    this.logged = logRule(given.log, given.witnesses, given.witnessesNeeded);
     Object.freeze(this);
   }
   get keys() {

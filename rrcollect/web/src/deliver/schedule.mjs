@@ -40,3 +40,11 @@ export function remaining(moments, now, spread) {
 export function overdue([next], now) {
   return !(next > now && next <= now + LONGEST_SPREAD);
 }
+
+/** Waits so many seconds, or until the signal is aborted. @type {(seconds: number, signal?: AbortSignal) => Promise<void>} */
+export const systemSleep = (seconds, signal) => new Promise((resolve) => {
+  if (signal?.aborted) return resolve();
+  const end = () => (clearTimeout(timer), signal?.removeEventListener("abort", end), resolve());
+  const timer = setTimeout(end, Math.ceil(seconds * 1000));
+  signal?.addEventListener("abort", end);
+});

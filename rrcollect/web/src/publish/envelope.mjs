@@ -3,14 +3,14 @@
  * Signed envelopes (DSSE), and the one that ends a survey early.
  */
 import { refuse, shown } from "../errors.mjs";
-import { encoder, exactFields, readCanonical } from "./canonical.mjs";
+import { encoder, exactFields, isObject, readCanonical } from "./canonical.mjs";
 import { integer, matching, needMoment, needName, needWords } from "./document.mjs";
 import { sha256, unhex, verifies } from "./keys.mjs";
 
 /** @import { Need } from "./document.mjs" */
 
 export const SURVEY_TYPE = "application/vnd.rrcollect.survey.v1+json", WITHDRAWAL_TYPE = "application/vnd.rrcollect.withdrawal.v1+json";
-export const LARGEST_ENVELOPE = 256 * 1024, LARGEST_WITHDRAWAL = 8192, MOST_SIGNATURES = 16;
+export const LARGEST_ENVELOPE = 256 * 1024, LARGEST_WITHDRAWAL = 8192, MOST_SIGNATURES = 16, LONGEST_PROOF = 8192;
 const BASE64 = /^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/;
 
 /** @param {unknown} value @param {string} what @returns {string} */
@@ -19,7 +19,7 @@ function textField(value, what) {
 }
 
 /** @param {unknown} value @param {string} what @returns {Uint8Array} */
-function base64Field(value, what) {
+export function base64Field(value, what) {
   const text = textField(value, what);
   if (!BASE64.test(text)) refuse("MalformedDocument", `${what} is not base64`);
   const binary = atob(text);
@@ -27,11 +27,14 @@ function base64Field(value, what) {
   return Uint8Array.from(binary, (c) => c.charCodeAt(0));
 }
 
-/** The payload of an envelope and the trusted keys that signed exactly these bytes as a document of this type.
+/** The payload of an envelope, the trusted keys that signed exactly these bytes as a document of this type, and the proof beside it, unread.
  * @param {Uint8Array} envelope @param {Iterable<string>} trusted public keys, in hexadecimal @param {string} [type] */
 export async function verifyEnvelope(envelope, trusted, type = SURVEY_TYPE) {
   if (!(envelope instanceof Uint8Array)) refuse("ParameterError", "an envelope is a Uint8Array");
-  const parts = exactFields(readCanonical(envelope, LARGEST_ENVELOPE), "envelope", ["payload", "payloadType", "signatures"]);
+  const value = readCanonical(envelope, LARGEST_ENVELOPE), beside = isObject(value) && "proof" in value ? ["proof"] : []; // of a log
+  const parts = exactFields(value, "envelope", ["payload", "payloadType", "signatures", ...beside]);
+  const proof = beside.length ? textField(parts.proof, "proof") : null;
+  if ([...(proof ?? "")].length > LONGEST_PROOF) refuse("MalformedDocument", `proof has at most ${LONGEST_PROOF} characters`);
   if (!Array.isArray(parts.signatures) || parts.signatures.length > MOST_SIGNATURES) {
     refuse("MalformedDocument", `signatures must be a list of at most ${MOST_SIGNATURES}`);
   }
@@ -60,7 +63,7 @@ export async function verifyEnvelope(envelope, trusted, type = SURVEY_TYPE) {
     signers.add(known.get(id));
   }
   if (!signers.size) refuse("UntrustedKey", "no signature of this envelope is by a key this policy trusts");
-  return { payload, signers };
+  return { payload, signers, proof };
 }
 
 /** @type {Record<string, Need>} */

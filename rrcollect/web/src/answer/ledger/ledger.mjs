@@ -13,10 +13,10 @@ import { refuse } from "../../errors.mjs";
  * @typedef {{attribute: string, round: number, kind: string, design: string, answer: string, epsilon: string, delta: string}} Draw
  * @typedef {{schema: number, draws: Draw[], reports: Outgoing[], words: Record<string, string>, seen: Record<string, SeenVersion>,
  *   declined: string[], withdrawn: {survey: string, publisher: string}[], panels: {attribute: string, round: number}[],
- *   asked: Record<string, string>, same: [string, string][]}} State
+ *   asked: Record<string, string>, same: [string, string][], logs: Record<string, {size: number, root: string}>}} State
  * `words`: the attribute that each fingerprint of a question's text was asked about; `panels`: the one round in which an
  * attribute is answered; `asked`: what the one question of a survey that asks one is about; `same`: names that were used as one
- * attribute, which they are for good.
+ * attribute, which they are for good; `logs`: the largest state that was accepted of each log.
  * @typedef {{transact<T>(change: (state: State) => T): Promise<T>}} Ledger
  * A ledger calls `change` with the whole state, makes what it did durable, and only then resolves; if `change` throws,
  * nothing is kept.  Where another program was first, it calls it again with the newer state, and the first try is forgotten.
@@ -27,7 +27,7 @@ const STEPS = [];
 
 /** @returns {State} */
 function emptyState() {
-  return { schema: 1 + STEPS.length, draws: [], reports: [], words: {}, seen: {}, declined: [], withdrawn: [], panels: [], asked: {}, same: [] };
+  return { schema: 1 + STEPS.length, draws: [], reports: [], words: {}, seen: {}, declined: [], withdrawn: [], panels: [], asked: {}, same: [], logs: {} };
 }
 
 /** A stored state in today's schema, for ledgers; what was never stored is empty. @param {any} state @returns {State} */
