@@ -13,6 +13,7 @@ Rules
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any, NamedTuple
@@ -65,6 +66,20 @@ def plain_value(value: Any) -> Value:
 def plain_text(cell: Any) -> str:
     """A cell as it is shown and compared: whole numbers without a fraction."""
     return str(int(cell)) if isinstance(cell, float) and cell.is_integer() else str(cell)
+
+
+def own_order(name: str) -> tuple[bool, float, list[str | int]]:
+    """What names of groups are sorted by: numbers as numbers, within a name too.
+
+    >>> sorted(["b10", "10", "b9", "-1", "9.5", "a"], key=own_order)
+    ['-1', '9.5', '10', 'a', 'b9', 'b10']
+    """
+    parts: list[str | int] = [int(part) if part.isdecimal() else part for part in re.split(r"([0-9]+)", name)]
+    try:
+        number = float(name)
+    except ValueError:
+        return True, 0.0, parts
+    return (False, number, parts) if math.isfinite(number) else (True, 0.0, parts)
 
 
 def yes_or_no(value: Any) -> bool | None:

@@ -37,7 +37,7 @@ MOST = {
     "public names at the top": 62,
     "result classes": 18,
     "modules": 200,
-    "lines of Python": 37_300,
+    "lines of Python": 37_650,
     "type tests": 0,
     "deep imports in tests": 250,
 }

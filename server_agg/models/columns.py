@@ -7,7 +7,8 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
+
+INFLATED = 1e8
+ALONE = 1e-9
 
 
 def probabilities(design: Any, n: int) -> tuple[Floats, NDArray[np.intp]]:
@@ -102,6 +106,38 @@ def named_covariates(
     """Covariates as a matrix with a name per column."""
     x = matrix_of(covariates, n)
     return x, column_names(covariates, x.shape[1], names, taken)
+
+
+def shown_by_one(orthonormal: Floats, unit: NDArray[np.intp], basis: Floats) -> Callable[[Floats], NDArray[np.bool_]]:
+    """Of combinations rowᵀβ, β = basis·γ, those that one cluster alone shows: without it they could not be told, and
+    the spread of clusters shows no standard error.  Of each cluster the squares of its rows add up to a matrix with the
+    eigenvalue 1 in these directions of γ, so its trace is 1 or more."""
+    found = [np.empty((orthonormal.shape[1], 0))]
+    for one in np.flatnonzero(np.bincount(unit, (orthonormal**2).sum(axis=1)) > 1 - ALONE):
+        rows = orthonormal[unit == one]
+        values, vectors = np.linalg.eigh(rows.T @ rows)
+        found.append(vectors[:, values > 1 - ALONE])
+    directions = np.hstack(found)
+
+    def alone(rows: Floats) -> NDArray[np.bool_]:
+        ways = rows @ basis
+        far = np.abs(ways @ directions) > 1e-6 * np.linalg.norm(ways, axis=1)[:, None]
+        return np.asarray(far.any(axis=1), np.bool_)
+
+    return alone
+
+
+def nearly_dependent(triangle: Floats, names: Sequence[str]) -> list[str]:
+    """A sentence on covariates that are nearly combinations of others, from R of their QR decomposition, the intercept
+    first: their variance inflation is beyond `INFLATED`."""
+    apart = triangle[1:, 1:]
+    norms = np.sqrt((apart**2).sum(axis=0))
+    if not norms.size or not norms.all():
+        return []
+    inflation = (np.linalg.inv(apart / norms) ** 2).sum(axis=1)
+    near = [name for name, factor in zip(names[1:], inflation, strict=True) if factor > INFLATED]
+    worse = f"with standard errors up to {math.sqrt(float(inflation.max())):.0e} times what one alone would have"
+    return [f"{', '.join(near)}: nearly combinations of one another, {worse}"] if near else []
 
 
 def checked_rank(z: Floats, columns: Sequence[str]) -> None:

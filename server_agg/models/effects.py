@@ -16,6 +16,7 @@ right.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -43,7 +44,7 @@ CHANGE = Scale(axis="change of the prevalence (1 = 100 points)")
 
 def _found(rows: Sequence[Row], target: str, fit: Fit) -> Findings:
     """Rows with their standard errors, and what kind of effect each is."""
-    heads = {"std err": [f"{row.standard_error:.4f}" for row in rows]}
+    heads = {"std err": ["none" if row.standard_error is None else f"{row.standard_error:.4f}" for row in rows]}
     heads |= {name: [str(row.extras[name]) for row in rows] for name in (rows[0].extras if rows else ())}
     return Findings(tuple(rows), target, {"covariance": fit.kind}, heads=heads)
 
@@ -89,7 +90,8 @@ def predictions(fit: Fit, model: Outcome, rows: Floats) -> Findings:
             ends = curve(np.array([eta - z * error, eta + z * error])).share
             return Interval((float(ends[0]), float(ends[1])), method=method, level=level, target=COVERED)
 
-        return Row(str(place), fit.records, float(at.share[place]), float(at.steep[place] * error), bar, scale=SHARES)
+        of_share = float(at.steep[place] * error) if math.isfinite(error) else None
+        return Row(str(place), fit.records, float(at.share[place]), of_share, bar, scale=SHARES)
 
     return _found([row(place) for place in range(len(rows))], COVERED, fit)
 
@@ -113,7 +115,8 @@ def _shares(model: Outcome) -> Floats:
 def _effect(fit: Fit, name: str, kind: str, value: float, slope: Floats) -> Row:
     error, df = float(fit.deviations(slope[None, :])[0]), fit.df
     bar = wald_bar(value, error, f"average effect of {name}", df=df)
-    return Row(name, fit.records, value, error, bar, tested(value, error, df), None, CHANGE, {"kind": kind})
+    known, p = error if math.isfinite(error) else None, tested(value, error, df)
+    return Row(name, fit.records, value, known, bar, p, None, CHANGE, {"kind": kind})
 
 
 def marginal_effects(fit: Fit, model: Outcome, names: Sequence[str] | None) -> Findings:
@@ -136,6 +139,13 @@ def marginal_effects(fit: Fit, model: Outcome, names: Sequence[str] | None) -> F
     return _found(found, "prevalence", fit)
 
 
+def _pandas(frame: Any) -> Any:
+    """A frame of another library (Polars) as one of pandas, column by column."""
+    if hasattr(frame, "assign") or not hasattr(frame, "columns"):
+        return frame
+    return extra("pandas", "analysis").DataFrame({name: frame[name].to_list() for name in frame.columns})
+
+
 @dataclass(frozen=True, eq=False)
 class Formula:
     """A formula with the data that it was first read from."""
@@ -153,6 +163,7 @@ class Formula:
         if "~" not in formula:
             raise ParameterError("formula", formula, "a text such as 'answer ~ age + C(region)'")
         outcome, right = (part.strip() for part in formula.split("~", 1))
+        data = _pandas(data)
         columns = list(getattr(data, "columns", []))
         if outcome not in columns:
             raise ParameterError("outcome", outcome, f"a column of the data: {columns}")
@@ -171,7 +182,7 @@ class Formula:
     def rows(self, frame: Any) -> Floats:
         """The model matrix of another frame."""
         try:
-            found = self.spec.get_model_matrix(frame, na_action="raise")
+            found = self.spec.get_model_matrix(_pandas(frame), na_action="raise")
         except Exception as error:
             allowed = f"a frame the formula can be read from ({error})"
             raise ParameterError("data", type(frame).__name__, allowed) from error

@@ -1,9 +1,10 @@
 """`Fit`: what every fitted model is.  Its rows are coefficients; tests and the summary are written here once.
 
 Beside the usual columns the summary says which covariance the standard errors come from, and by how many designs the
-answers were drawn.  With a survey's errors tests and bars are Student's t, clusters − strata degrees of freedom f, and
-k coefficients are tested by F = W(f − k + 1)/(fk) with k and f − k + 1 degrees of freedom [KG90].  A Wald bar is
-β̂ ∓ z·SE (or t·SE).
+answers were drawn.  With a survey's errors tests and bars are Student's t, of f degrees of freedom: clusters − strata,
+less one for each slope.  k coefficients are tested by F = W(f − k + 1)/(fk) with k and f − k + 1 degrees of freedom
+[KG90].  A Wald bar is β̂ ∓ z·SE (or t·SE).  A coefficient that one cluster alone shows (that of a region with one
+cluster) has no standard error, no p and no bar: the spread of clusters cannot be seen in one.
 """
 
 from __future__ import annotations
@@ -30,11 +31,16 @@ from server_agg.results.tables import Table
 if TYPE_CHECKING:
     from typing import Self
 
+    from numpy.typing import NDArray
+
     from server_agg.models.columns import Floats
+    from server_agg.sampling.sample import Sample
 
 INTERCEPT = "Intercept"
 WIDTH = 78
 ODDS = ("odds_ratio", "odds_ratio_low", "odds_ratio_high")
+FEW = 10  # degrees of freedom below which the estimated errors are themselves uncertain
+ONE_CLUSTER = "one cluster alone shows it: no standard error"
 
 
 def chi_squared(hypothesis: str, method: str, statistic: float, df: int) -> Test:
@@ -43,9 +49,17 @@ def chi_squared(hypothesis: str, method: str, statistic: float, df: int) -> Test
     return Test(hypothesis, method, positive, df, chi_squared_tail(positive, df) if df else 1.0)
 
 
-def tested(value: float, error: float, df: float) -> float:
-    """The two-sided p-value of 0, by Wald's z, or by Student's t."""
+def tested(value: float, error: float, df: float) -> float | None:
+    """The two-sided p-value of 0, by Wald's z, or by Student's t; None where nothing shows the error."""
+    if math.isinf(error):
+        return None
     return min(1.0, 2 * t_tail(abs(value) / error, df)) if error else 1.0
+
+
+def few_clusters(sample: Sample, df: int) -> list[str]:
+    """A sentence where clusters are few."""
+    few = f"few clusters: the standard errors have {df} degrees of freedom, so they are uncertain"
+    return [few] if sample.clustered and sample.units - len(sample.strata) < FEW else []
 
 
 def wald_bar(
@@ -55,6 +69,8 @@ def wald_bar(
 
     def bar(level: NumberLike, method: str | None) -> Interval[Any]:
         checked_method("coefficient", method or "wald")
+        if math.isinf(error):
+            return Interval((None, None), method="wald", level=level, target=covers, warning=ONE_CLUSTER)
         return wald_interval(value, error, level, covers, span, freedom=df)
 
     return bar
@@ -88,6 +104,7 @@ class Fit(Result):
     basis: Floats | None = None  # of the covariances, so that units and correlations of covariates cost no digits
     profile: Callable[[int, NumberLike], Interval[float | None]] | None = None  # bars, where there are any
     odds: bool = False  # coefficients are log odds, and their ratios are shown
+    alone: Callable[[Floats], NDArray[np.bool_]] | None = None  # which rowᵀβ one cluster alone shows
 
     target = "coefficients"
 
@@ -116,9 +133,14 @@ class Fit(Result):
         return self._spread if self.basis is None else self.basis @ self._spread @ self.basis.T
 
     def deviations(self, rows: Floats) -> Floats:
-        """The standard errors of the linear combinations rowᵀβ, computed without cancellation."""
+        """The standard errors of the linear combinations rowᵀβ, computed without cancellation; infinite where one
+        cluster alone shows what they are about."""
         ways = rows if self.basis is None else rows @ self.basis
-        return np.asarray(np.sqrt(np.einsum("ij,jk,ik->i", ways, self._spread, ways)), np.float64)
+        squares = np.einsum("ij,jk,ik->i", ways, self._spread, ways)
+        found = np.asarray(np.sqrt(np.maximum(squares, 0)), np.float64)
+        if self.kind != "survey" or self.alone is None:
+            return found
+        return np.where(self.alone(rows), math.inf, found)
 
     @property
     def standard_errors(self) -> Floats:
@@ -139,11 +161,12 @@ class Fit(Result):
         for place, (name, value, error) in enumerate(
             zip(self.names, self.coefficients.tolist(), errors.tolist(), strict=True)
         ):
-            extras = {"statistic": value / error if error else None}
+            extras = {"statistic": value / error if error and math.isfinite(error) else None}
             bar, p = self._bar(place, value, error), tested(value, error, self.df)
             if self.odds:
                 extras |= zip(ODDS, map(_odds, (value, *bar(0.95, None))), strict=True)
-            found.append(Row(name, self.records, value, error, bar, p, None, kept, extras))
+            known = error if math.isfinite(error) else None
+            found.append(Row(name, self.records, value, known, bar, p, None, kept, extras))
         return tuple(found)
 
     def _bar(self, place: int, value: float, error: float) -> Callable[[NumberLike, str | None], Interval[Any]]:
@@ -191,7 +214,7 @@ class Fit(Result):
         """Standard errors, their statistic, and what the model adds."""
         rows = self.rows
         letter = "z" if math.isinf(self.df) else "t"
-        found = {"std err": [f"{row.standard_error:.4g}" for row in rows]}
+        found = {"std err": [_number(row.standard_error) for row in rows]}
         found[letter] = [_number(row.extras["statistic"]) for row in rows]
         more = [name for name in rows[0].extras if name != "statistic"] if rows else []
         return found | {name.replace("_", " "): [_number(row.extras[name]) for row in rows] for name in more}
@@ -203,7 +226,9 @@ class Fit(Result):
     def remarks(self) -> list[str]:
         """What the model adds, what the bars rest on, and the checks."""
         supposed = [f"supposes: {self.assumption}"] if self.assumption else []
-        return [*self.told, *supposed, *(check.sentence() for check in self.checks)]
+        alone = [name for name, error in zip(self.names, self.standard_errors, strict=True) if math.isinf(error)]
+        unseen = [f"{', '.join(alone)}: {ONE_CLUSTER}"] if alone else []
+        return [*self.told, *unseen, *supposed, *(check.sentence() for check in self.checks)]
 
     def extras(self) -> dict[str, object]:
         """The model in plain values."""
@@ -231,10 +256,11 @@ class Fit(Result):
             lines.append(f"{a}{b.rjust(half - len(a))}  {c}{d.rjust(WIDTH - half - 2 - len(c))}".rstrip())
         head, rows = self._coefficients(level)
         name_width = max(12, *(len(row[0]) for row in rows))
-        cell = max(10, (WIDTH - name_width) // 6)
+        usual = max(10, (WIDTH - name_width) // 6)
+        widths = [max(usual, *(len(row[place]) + 2 for row in rows)) for place in range(1, len(head))]
 
         def line(cells: list[str]) -> str:
-            return cells[0].rjust(name_width) + "".join(x.rjust(cell) for x in cells[1:])
+            return cells[0].rjust(name_width) + "".join(x.rjust(w) for x, w in zip(cells[1:], widths, strict=True))
 
         lines += ["=" * WIDTH, line(head), "-" * WIDTH, *(line(row) for row in rows), "=" * WIDTH]
         return "\n".join([*lines, *self.remarks()])
@@ -250,13 +276,13 @@ class Fit(Result):
         return head, lines
 
 
+def _number(value: object, form: str = ".4g") -> str:
+    return "none" if value is None else f"{value:{form}}" if isinstance(value, float) else str(value)
+
+
 def _odds(log_odds: float | None) -> float | None:
     """e to this power; None where that is not a number of a computer, or nothing bounds it."""
     return math.exp(log_odds) if log_odds is not None and log_odds < 700 else None
-
-
-def _number(value: object) -> str:
-    return "none" if value is None else f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 class FitTable(Findings):
@@ -265,7 +291,10 @@ class FitTable(Findings):
     def tables(self, level: NumberLike | None = None, method: str | None = None) -> list[tuple[Table, frozenset[int]]]:
         """A line per coefficient and a column per fit, standard errors in brackets."""
         cells = {
-            (name, row.name): f"{row.value:.3f} ({row.standard_error:.3f})"
+            (
+                name,
+                row.name,
+            ): f"{row.value:.3f} ({'none' if row.standard_error is None else f'{row.standard_error:.3f}'})"
             for name, fit in self.fits.items()
             for row in fit.rows
         }
@@ -287,7 +316,7 @@ def table(fits: Mapping[str, Fit]) -> FitTable:
                          whole       without x
     Intercept   -2.197 (0.720)  -0.619 (0.217)
     x            2.603 (0.777)
-    n                        4               4
+    n                      400             400
     covariance        expected        expected
     standard errors in brackets; bars: 95 % wald approximate, each for itself
     """

@@ -4,7 +4,8 @@
     observed      J⁻¹, J = −∂²ℓ/∂β²                                  what R's optimisers return as the Hessian
     outer         (Σ w ggᵀ)⁻¹                                        outer products of scores, the default of R's `rr`
     sandwich      J⁻¹ (Σ w ggᵀ) J⁻¹                                  holds also if the model is wrong (HC0)
-    survey        J⁻¹ V J⁻¹, V of the sums of w g over clusters      for clusters and strata; see `sampling.sample`
+    survey        J⁻¹ V J⁻¹, V of the sums of w g over clusters      for clusters and strata; see `sampling.sample`;
+                  in clusters times f/(f − k + 1), f clusters − strata, k coefficients (Stata and R have no factor)
 With weights the likelihood is a pseudo-likelihood: only the sandwich, with Σ w² ggᵀ, and the survey's are variances,
 and there is no likelihood-ratio test; nor is there one in clusters, whose members are not independent.
 
@@ -84,7 +85,8 @@ class Maximum:
         which = "expected" if kind == "expected" else "observed"
         bread = inverse_of(self.scaled.derivatives(self.gamma, which).information, which)
         if kind == "survey" and self.sample is not None:
-            return bread @ self.sample.covariance(self.scaled.scores(self.gamma)) @ bread
+            _, factor = self.sample.df_of_coefficients(len(self.names))
+            return factor * bread @ self.sample.covariance(self.scaled.scores(self.gamma)) @ bread
         if kind != "sandwich":
             return bread
         found: Floats = bread @ self.scaled.outer_products(self.gamma, 2 if self.weighted else 1) @ bread

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from server_agg.errors import NoInformation
-from server_agg.models.fits import Fit
+from server_agg.models.columns import nearly_dependent, shown_by_one
+from server_agg.models.fits import Fit, few_clusters
 from server_agg.sampling.sample import Sample
 
 if TYPE_CHECKING:
@@ -87,15 +87,26 @@ def by_moments(
     drawn: Mapping[str, Any],
     fit: Callable[[Floats | None], MomentRegression],
     *,
-    n: int,
+    columns: Floats,
     assumption: str,
 ) -> Fit:
-    """A fit from moments, with the errors of the survey where it is one (`drawn`: weights, clusters, strata)."""
-    plain = all(given is None for given in drawn.values())
+    """A fit from moments, with the errors of the survey where it is one (`drawn`: weights, clusters, strata);
+    `columns` are those of the coefficients."""
+    (n, k), plain = columns.shape, all(given is None for given in drawn.values())
     sample = None if plain else Sample.of(n, **drawn)
+    q, triangle = np.linalg.qr(columns)
     found = fit(None if sample is None else sample.weights)
     spread: dict[str, Callable[[], Floats]] = {"sandwich": lambda: found.covariance}
-    if sample is not None:
-        spread["survey"] = partial(sample.covariance, found.influence)
-    kind, df = ("sandwich", math.inf) if sample is None else ("survey", float(sample.df))
-    return Fit(title, n, tuple(labels), found.coefficients, spread, kind, df, assumption=assumption)
+    if sample is None:
+        kind, df, told = "sandwich", math.inf, []
+    else:
+        left, factor = sample.df_of_coefficients(k)
+        kind, df, told = "survey", float(left), few_clusters(sample, left)
+        spread["survey"] = lambda: factor * sample.covariance(found.influence)
+    alone = None
+    if sample is not None and sample.clustered:
+        alone = shown_by_one(q, sample.unit, np.linalg.inv(triangle))
+    return Fit(
+        title, n, tuple(labels), found.coefficients, spread, kind, df, assumption=assumption,
+        told=(*nearly_dependent(triangle, labels), *told), alone=alone,
+    )  # fmt: skip

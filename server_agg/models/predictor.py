@@ -112,7 +112,8 @@ def fit_predictor(
     if kind == "linear":
         assumption = SEVERAL if several else ASSUMPTIONS[kind]
         regressed = partial(moment_regression, y, r, z)
-        found = by_moments("Linear", labels, drawn, regressed, n=int(y.size), assumption=assumption)
+        columns_of = np.hstack([z[:, :1], r, z[:, 1:]])
+        found = by_moments("Linear", labels, drawn, regressed, columns=columns_of, assumption=assumption)
         return replace(found, outcome="outcome")
     joint = JointLikelihood(y, answer_array(answers), design, x, kind)
     theta, level, steps = joint_maximum(joint)

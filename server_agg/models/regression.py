@@ -9,7 +9,8 @@ Rules
 1. Every record may have its own design.
 2. `repeats` say that a record stands for a whole number of equal ones (counts of a table), `weights` that it stands for
    people who were not asked; with the second the covariance is the sandwich.  With `clusters` or `strata` it is that of
-   the survey (see `inference`), and bars and tests have its degrees of freedom, clusters − strata.
+   the survey (see `inference`), and bars and tests have its degrees of freedom, clusters − strata − (k − 1) for k
+   coefficients, as R's svyglm has them.
 3. There is no fit without a maximum: `Separation`, `NotIdentified` and `NoInformation` say why there is none.
 4. A fit keeps its records, so every question can be asked later.
 5. AIC = 2k − 2ℓ and BIC = k·ln n − 2ℓ are those of the randomised answers, n counting repeats; with weights there is
@@ -30,8 +31,15 @@ import numpy as np
 
 from rrcollect.errors import ParameterError, RRCollectError
 from server_agg.models import effects
-from server_agg.models.columns import checked_rank, column_names, named_covariates, vector_of
-from server_agg.models.fits import INTERCEPT, Fit, chi_squared
+from server_agg.models.columns import (
+    checked_rank,
+    column_names,
+    named_covariates,
+    nearly_dependent,
+    shown_by_one,
+    vector_of,
+)
+from server_agg.models.fits import INTERCEPT, Fit, chi_squared, few_clusters
 from server_agg.models.fitting import maximise
 from server_agg.models.inference import COVARIANCES, Maximum, not_nested
 from server_agg.models.moments import by_moments, moment_regression
@@ -154,7 +162,7 @@ class LikelihoodFit(Fit):
         if self.sample is not None and self.kind == "survey":
             found |= {
                 "Clusters:": str(self.sample.units) if self.sample.clustered else "none",
-                "Df (t):": str(self.sample.df),
+                "Df (t):": f"{self.df:.0f}",
                 "Strata:": "none" if self.sample.strata == (None,) else str(len(self.sample.strata)),
                 "Weights:": "sampling" if self.sample.weighted else "none",
             }
@@ -173,10 +181,19 @@ class LikelihoodFit(Fit):
 
 
 def _made(found: Maximum, kind: str, weights: str, intercept: bool, outcome: str) -> LikelihoodFit:
-    link, sample = found.model.link, found.sample
+    link, sample, alone = found.model.link, found.sample, None
+    people = int(found.model.people) if weights == "repeats" else found.model.n
+    df, told = math.inf, nearly_dependent(np.asarray(np.linalg.inv(found.inverse), np.float64), found.names)
+    if sample is not None:
+        df, _ = sample.df_of_coefficients(len(found.names))
+        told += few_clusters(sample, df)
+    if sample is not None and sample.clustered:
+        rows = found.scaled.covariates
+        rows = rows if found.model.weights is None else rows * np.sqrt(found.model.weights)[:, None]
+        alone = shown_by_one(rows, sample.unit, found.inverse)
     return LikelihoodFit(
-        f"Randomised {link.title}", found.model.n, found.names, found.coefficients,
-        {one: partial(found.covariance, one) for one in COVARIANCES}, kind, math.inf if sample is None else sample.df,
+        f"Randomised {link.title}", people, found.names, found.coefficients,
+        {one: partial(found.covariance, one) for one in COVARIANCES}, kind, df, told=tuple(told), alone=alone,
         log_likelihood=found.log_likelihood, iterations=found.iterations, outcome=outcome,
         scale_words=f" ({link.scale})", basis=found.inverse, profile=found.profile, odds=link.name == "logit",
         maximum=found, weights_kind=weights, intercept=intercept,
@@ -270,4 +287,4 @@ def _linear(r: Floats, z: Floats, labels: Sequence[str], drawn: dict[str, Any]) 
         raise ParameterError("answers", f"{r.size} records", f"more than {z.shape[1]}, one for each coefficient")
     checked_rank(z, [name for name in labels if name != INTERCEPT])
     fitted = partial(moment_regression, r, np.empty((r.size, 0)), z)
-    return by_moments("Linear Probability", labels, drawn, fitted, n=r.size, assumption=LINEAR)
+    return by_moments("Linear Probability", labels, drawn, fitted, columns=z, assumption=LINEAR)

@@ -8,7 +8,9 @@ the cells' indicators x with weights d.  What the cells explain is known and doe
 Rules
 1. Every cell must be in the sample with a weight above 0, and every record in a cell with a total.
 2. The totals of all margins add up to the same number of people, or nothing meets them: `NotCalibrated`.
-3. Weights may be calibrated that were adjusted before (see `response`): both count.
+3. It is R's `calibrate(calfun = "raking")`, residuals and all; `rake()` of R makes the same weights, but takes the
+   residuals of one margin after the other, and its variance differs.
+4. Weights may be calibrated that were adjusted before (see `response`): both count.
 """
 
 from __future__ import annotations

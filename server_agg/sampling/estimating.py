@@ -33,12 +33,12 @@ import numpy as np
 
 from rrcollect.design.parameters import NumberLike, checked_bounds, fraction, whole_number
 from rrcollect.errors import ParameterError
-from server_agg.count.tally import checked_tally
+from server_agg.count.tally import Tally, checked_tally
 from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.interval import Problem
 from server_agg.estimates.share import Share
-from server_agg.results.interval import privacy_words, worst_misfit
+from server_agg.results.interval import Misfit, privacy_words, worst_misfit
 from server_agg.results.row import SHARES, Row, Scale
 from server_agg.sampling.replication import Replicates, replicates_of
 from server_agg.sampling.sample import Sample, coded
@@ -105,10 +105,11 @@ def estimate(
                 "answers", "counted, with a design, strata, clusters or replicates", "answers one by one"
             )
         given, sample, by, parts = _counted(answers, weights, population, by, target)
+        told = _misfits({name: checked_tally(tally) for name, tally in answers.items()})
     else:
         given = AnswerValues.of(answers, design, labels, getattr(weights, "responded", None))
         sample = Sample.of(given.n, weights=weights, strata=strata, clusters=clusters, population=population)
-        parts = ()
+        parts, told = (), []
     if not scale.is_share and len(given.names) > 1:
         raise ParameterError("bounds", bounds, "nothing for choices: each option is a share")
     if not scale.is_share or target == "sample":
@@ -117,11 +118,18 @@ def estimate(
     of, called = (np.zeros(given.n, np.intp), ()) if by is None else coded("by", by, given.n)
     groups = np.column_stack([np.ones(given.n, bool), *(of == place for place in range(len(called)))])
     names = [ALL, *map(str, called)]
-    made = replicates_of(replicates, sample)
+    made = replicates_of(replicates, sample, weights)
     unless = ""
     if target == "population" and not parts:
         unless = DEPENDENT if clusters is not None else NOT_FIXED if weights is not None else ""
-    return _Engine(sample, given, groups, names, made).estimated(scale, target, unless, parts)
+    return _Engine(sample, given, groups, names, made).estimated(scale, target, unless, parts, told)
+
+
+def _misfits(strata: Mapping[Any, Tally]) -> list[str]:
+    """Strata whose own counts do not fit the design, of so many: the figure's misfit is that of all counts."""
+    each = {name: Share(tally).misfit for name, tally in strata.items()}
+    found = {name: worst_misfit([misfit, *[Misfit(1.0, "below")] * (len(each) - 1)]) for name, misfit in each.items()}
+    return [f"stratum {name}: {misfit.describe()}" for name, misfit in found.items() if misfit]
 
 
 def _mean_scale(bounds: tuple[NumberLike, NumberLike], unit: str) -> Scale:
@@ -181,7 +189,7 @@ class _Engine(NamedTuple):
     names: list[str]
     made: Replicates | None
 
-    def estimated(self, scale: Scale, target: str, unless: str, parts: Any) -> SampleEstimate:
+    def estimated(self, scale: Scale, target: str, unless: str, parts: Any, told: list[str]) -> SampleEstimate:
         sample, given, made, options = self.sample, self.given, self.made, len(self.given.names)
         inside = self.groups.astype(np.float64)
         tops = (inside[:, :, None] * given.values[:, None, :]).reshape(given.n, -1)  # rows × (groups, options)
@@ -200,7 +208,7 @@ class _Engine(NamedTuple):
             covariance, totals = made.covariance(sample, tops, bottoms), made.covariance(sample, numbers)
         covariance = covariance + sample.noise(w * tops / sums, sums)
         totals = totals + span**2 * sample.noise(w * tops, np.ones_like(sums))
-        rows = []
+        rows, alone = [], []
         for place in range(tops.shape[1]):
             group, option = divmod(place, options)
             here = self.groups[:, group] & (sample.weights > 0)
@@ -209,6 +217,9 @@ class _Engine(NamedTuple):
             spread = given.values[here, option] - shares[place]
             simple = float(all_of[here] @ spread**2) / sums[place] / max(effective.n - 1, 1)
             error = math.sqrt(max(float(covariance[place, place]), 0.0))
+            if sample.clustered and np.ptp(sample.unit[here]) == 0 and sample.record_fraction[here].min() < 1:
+                error = math.inf  # what would show it, the spread of clusters, is not there
+                alone.append(self._name(group, option))
             problem = Problem(
                 "strata" if parts and group == 0 else "complex sample", Fraction(float(shares[place])),
                 partial(float, error), target, n=effective.n, squares=squares, parts=parts if group == 0 else (),
@@ -224,8 +235,10 @@ class _Engine(NamedTuple):
             row = Row(self._name(group, option), effective.n, None, None, misfit=misfit, scale=scale)
             rows.append(share_row(row, problem, df=df, simple=simple, kish=kish, total=total))
         kind = "linearisation" if made is None else f"{made.kind}, {made.count} replicates"
-        told = {"variance_by": kind, "privacy": _privacy(given), "target": target}
-        return sample_estimate(rows, covariance, sample, **told)
+        if alone:
+            told = [*told, f"{', '.join(alone)}: all its answers lie in one cluster, which shows no standard error"]
+        how = {"variance_by": kind, "privacy": _privacy(given), "target": target}
+        return sample_estimate(rows, covariance, sample, told, **how)
 
     def _df(self, here: NDArray[np.bool_]) -> int:
         df = min(self.sample.df_of(here), self.sample.df)

@@ -151,11 +151,13 @@ def replicates(
     return Replicates("given", matrix, float(scale) * each, max(free, 1), centre, own=True)
 
 
-def replicates_of(asked: Any, sample: Sample) -> Replicates | None:
-    """What the caller asked for: nothing, a kind that is made here, or replicates."""
+def replicates_of(asked: Any, sample: Sample, weights: Any) -> Replicates | None:
+    """What the caller asked for: nothing, a kind that is made here, or replicates (of the weights given)."""
     if asked is None:
         return None
     if isinstance(asked, Replicates):
+        if asked.own and weights is None:
+            raise ParameterError("weights", None, "those that the replicates were made from: the value needs them too")
         rows = sample.n if asked.own else sample.units
         if asked.factors.shape[0] != rows:
             what = "record" if asked.own else "unit of the sample"

@@ -29,7 +29,8 @@ import numpy as np
 
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
-from server_agg.errors import SingleCluster, TooFewAnswers
+from server_agg.answer_words import own_order, plain_text
+from server_agg.errors import NotIdentified, SingleCluster, TooFewAnswers
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -120,6 +121,17 @@ class Sample:
         units = int(used.size) if self.clustered else int(self.repeats[records].sum())
         return max(1, units - int(np.unique(self.stratum[used]).size))
 
+    def df_of_coefficients(self, many: int) -> tuple[int, float]:
+        """Degrees of freedom that a fit of so many coefficients leaves, units − strata − (many − 1) as R has them; and,
+        in clusters, by how much its variance V must be larger, since residuals are smaller than errors: it then is that
+        of two groups of clusters in Student's test."""
+        left = self.df - many + 1
+        if left < 1:
+            word = "clusters" if self.clustered else "people"
+            allowed = "expected more of these, or fewer covariates"
+            raise NotIdentified(f"{many} coefficients in {self.units} {word}: no standard error is left; {allowed}")
+        return left, self.df / left if self.clustered else 1.0
+
     @property
     def record_fraction(self) -> Floats:
         """f of every record's stratum."""
@@ -177,19 +189,25 @@ def vector(name: str, given: Any, n: int) -> NDArray[Any]:
 
 
 def coded(name: str, given: Any, n: int) -> tuple[Places, tuple[object, ...]]:
-    """Each record's place among the different values, and these in their order.
+    """Each record's place among the different values, and these in their order (numbers as numbers).
 
-    >>> places, names = coded("strata", ["b", "a", "b"], 3)
+    >>> places, names = coded("strata", ["10", "9", "10"], 3)
     >>> places.tolist(), names
-    ([1, 0, 1], ('a', 'b'))
+    ([1, 0, 1], ('9', '10'))
     """
     array = vector(name, given, n)
-    if array.dtype.kind == "O":
-        named = {str(value): value for value in array}
-        values, places = np.unique(array.astype(str), return_inverse=True)
-        return places.astype(np.intp), tuple(named[str(value)] for value in values)
-    values, places = np.unique(array, return_inverse=True)
-    return places.astype(np.intp), tuple(value.item() for value in values)
+    if array.dtype.kind not in "OU":
+        values, places = np.unique(array, return_inverse=True)
+        return places.astype(np.intp), tuple(value.item() for value in values)
+    named: dict[str, Any] = {}
+    texts = [plain_text(value) for value in array.tolist()]
+    for text, value in zip(texts, array.tolist(), strict=True):
+        if named.setdefault(text, value) != value:
+            both = f"{named[text]!r} and {value!r}"
+            raise ParameterError(name, both, "different names, or one of them: these are written alike")
+    order = sorted(named, key=own_order)
+    place = {text: number for number, text in enumerate(order)}
+    return np.array([place[text] for text in texts], np.intp), tuple(named[text] for text in order)
 
 
 def _units(layer: Places, clusters: Any, n: int) -> tuple[Places, Places]:

@@ -39,7 +39,7 @@ from rrcollect.errors import ParameterError
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.interval import DIFFERENCE, Problem
 from server_agg.estimates.methods import interval_of, wald_interval
-from server_agg.estimates.numerics import t_tail, turning_point
+from server_agg.estimates.numerics import turning_point
 from server_agg.results.findings import Findings
 from server_agg.results.interval import Interval, exact_level
 from server_agg.results.row import DIFFERENCES, Row, Scale
@@ -77,7 +77,7 @@ def share_row(
     scale, error, sample = row.scale, problem.error(), _sample(problem)
     span, low = scale.span, float(scale.low)
     least = (ROUNDING * float(sample.most - sample.least)) ** 2
-    effect = error**2 / simple if simple > least else None
+    effect = error**2 / simple if simple > least and math.isfinite(error) else None
 
     def bar(level: NumberLike, method: str | None) -> Interval[Any]:
         found = interval_of(problem, level, method or "korn-graubard")
@@ -93,9 +93,14 @@ def share_row(
     if abs(value - scale.clipped(value)) <= ROUNDING * span:
         value = scale.clipped(value)
     return SampleRow(
-        row.name, row.n, value, span * error, bar, None, row.misfit, scale, extras,
+        row.name, row.n, value, _known(span * error), bar, None, row.misfit, scale, extras,
         df, effect, kish, problem, sum_of,
     )  # fmt: skip
+
+
+def _known(error: float) -> float | None:
+    """A standard error; None where nothing shows it."""
+    return error if math.isfinite(error) else None
 
 
 def _sample(problem: Problem) -> EffectiveSample:
@@ -168,8 +173,8 @@ class SampleEstimate(Findings):
         return [row.interval(each, method) for row in self.figures]
 
     def difference(self, first: str, second: str) -> SampleEstimate:
-        """One figure minus another, by their covariance; p is two-sided, of no difference, by Student's t, and where
-        the estimated error is 0 by the mover bar."""
+        """One figure minus another, by their covariance; p, of no difference, is that of the bar that is printed: it
+        holds 0 at level 1 − α if and only if p is not below α."""
         if first == second:
             raise ParameterError("second", second, "another row")
         one, other = self._shares([first, second])
@@ -190,8 +195,9 @@ class SampleEstimate(Findings):
 
 
 def sample_estimate(
-    rows: Sequence[SampleRow], covariance: Floats, sample: Sample, *, variance_by: str, privacy: str, target: str
-) -> SampleEstimate:
+    rows: Sequence[SampleRow], covariance: Floats, sample: Sample, told: list[str], *, variance_by: str, privacy: str,
+    target: str,
+) -> SampleEstimate:  # fmt: skip
     """The figures, with how the people were drawn and by what the variance was estimated; few clusters are told."""
     strata = f" in {len(sample.strata)} strata" if sample.strata != (None,) else ""
     units = f", {sample.units} clusters" if sample.clustered else ""
@@ -201,7 +207,7 @@ def sample_estimate(
         "records": sample.n, "units": sample.units, "strata": len(sample.strata), "df": sample.df,
         "variance_by": variance_by, "privacy": privacy,
     }  # fmt: skip
-    told = [few] if sample.clustered and sample.df < FEW else []
+    told = [*told, *([few] if sample.clustered and sample.df < FEW else [])]
     return SampleEstimate(tuple(rows), target, facts, told, said, covariance=covariance, sample=sample)
 
 
@@ -223,10 +229,10 @@ def _difference_row(one: SampleRow, other: SampleRow, shared: float, df: float) 
         return found.with_ends((span * found.low, span * found.high))
 
     value = span * float(problem.value)
-    p = min(1.0, 2 * t_tail(abs(float(problem.value)) / error, df)) if error else _by_bar(bar)
+    p = _by_bar(bar)
     scale = DIFFERENCES if one.scale.is_share else Scale(-span, span, one.scale.unit, "difference")
-    extras = {"df": df, "correlation": correlation, "test": "Student's t" if error else "the mover bar"}
-    return Row(f"{one.name} − {other.name}", None, value, span * error, bar, p, None, scale, extras)
+    extras = {"df": df, "correlation": correlation, "test": "the mover bar"}
+    return Row(f"{one.name} − {other.name}", None, value, _known(span * error), bar, p, None, scale, extras)
 
 
 def _by_bar(bar: Callable[[NumberLike, str | None], Interval[Any]]) -> float:

@@ -67,10 +67,11 @@ class AnswerValues:
     @classmethod
     def of_tallies(cls, tallies: Sequence[Tally]) -> AnswerValues:
         """Of yes/no tallies: a row for the zeros and one for the ones of each."""
-        designs = [tally.design for tally in tallies]
-        values = np.concatenate([one.unbiased([0, 1]) for one in designs])
+        designs = list(dict.fromkeys(tally.design for tally in tallies))
+        values = np.concatenate([tally.design.unbiased([0, 1]) for tally in tallies])
         ones = np.tile([False, True], len(tallies))[:, None]
-        return cls(values[:, None], ones, [""], designs, np.repeat(np.arange(len(tallies)), 2))
+        place = np.repeat([designs.index(tally.design) for tally in tallies], 2)
+        return cls(values[:, None], ones, [""], designs, place)
 
     def among(self, responded: NDArray[np.bool_]) -> AnswerValues:
         """The same among everybody asked."""

@@ -104,7 +104,7 @@ def test_a_fit_tells_t_where_t_is_used():
     assert "P>|z|" not in str(drawn)
     assert "P>|z|" in str(FIT)
     assert {"std err", "t"} <= set(drawn.columns())
-    assert drawn.as_dict()["df"] == 19
+    assert drawn.as_dict()["df"] == 18
 
 
 def test_few_clusters_are_told():

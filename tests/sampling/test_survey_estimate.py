@@ -123,7 +123,7 @@ def test_cluster_names_are_names_within_their_stratum() -> None:
         ({"strata": list("aabb"), "population": 9}, "a size for each"),
         ({"strata": list("aabb"), "population": [9, 8, 9, 9]}, "2 sizes in stratum 'a'"),
         ({"replicates": "magic"}, "'jackknife', 'bootstrap', or a Replicates"),
-        ({"replicates": sampling.replicates(np.ones((3, 5)))}, "3 rows"),
+        ({"weights": np.ones(4), "replicates": sampling.replicates(np.ones((3, 5)))}, "3 rows"),
         ({"population": 9, "replicates": "bootstrap"}, "'jackknife', or no population"),
     ],
 )
