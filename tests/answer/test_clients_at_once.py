@@ -1,7 +1,6 @@
 """Several programs on one folder of ledgers, and a disk that is full at any of its writes."""
 
 import json
-import resource
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from rrcollect import Clients, LedgerError, SimulatedCollector
 from rrcollect.answer import clients as module
 from rrcollect.errors import LedgerUnavailable
 from tests.support.devices import POLICY, client, envelope, survey
-from tests.support.ledger_crashing import in_child, race
+from tests.support.stopping import full_at, race
 
 SECRET = b"a key of the app's"
 SIGNED = envelope()
@@ -32,26 +31,10 @@ def asked_everywhere(folder):
     return json.dumps(told).encode()
 
 
-class Worker:
-    """What `race` asks of a device, as one worker."""
-
-    def __init__(self, folder):
-        self.folder = folder
-
-    def accept(self, _):
-        return None
-
-    def answer(self, *_):
-        return self
-
-    def to_bytes(self):
-        return asked_everywhere(self.folder)
-
-
 @pytest.mark.process
 def test_workers_that_answer_interview_and_deliver_at_once_disturb_nobody(tmp_path):
     """Passes at once opened interviews that others had deleted: errors, and empty ledgers that stayed for good."""
-    told = race(tmp_path, 6, Worker)
+    told = race(6, lambda _: asked_everywhere(tmp_path))
     assert len(set(told)) == 1  # everybody got the one report of each person, and no error
     clients = people(tmp_path)
     clients.deliver(SimulatedCollector([survey()]))
@@ -67,7 +50,7 @@ def test_the_race_sees_passes_that_delete_without_being_alone(tmp_path, monkeypa
         folder = tmp_path / str(attempt)
         folder.mkdir()
         try:
-            race(folder, 6, Worker)
+            race(6, lambda _, folder=folder: asked_everywhere(folder))
         except AssertionError:
             return
         if list((folder / "interviews").iterdir()):
@@ -96,14 +79,13 @@ def test_a_full_disk_leaves_no_half_of_a_key_check(tmp_path, limit):
     """Half of a check value would have refused the right key for good."""
 
     def begin() -> bytes:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         try:
             people(tmp_path)
         except LedgerUnavailable as error:
             return str(error).encode()
         return b"begun"
 
-    status, said = in_child(begin)
+    status, said = full_at(limit, begin)
     assert status == 0
     assert said.startswith(b"the folder of ledgers cannot be used: "), said
     assert [path.name for path in tmp_path.iterdir()] == ["interviews"]
@@ -118,14 +100,13 @@ def test_an_interview_that_cannot_be_counted_is_not_begun(tmp_path, limit):
         pass
 
     def begin() -> bytes:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         try:
             with clients.interview():
                 return b"begun"
         except LedgerError as error:
             return type(error).__name__.encode()
 
-    assert in_child(begin) == (0, b"LedgerUnavailable")
+    assert full_at(limit, begin) == (0, b"LedgerUnavailable")
     assert clients.interviews == 1
 
 

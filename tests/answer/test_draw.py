@@ -12,7 +12,8 @@ from rrcollect.errors import BadTruth, NoRandomness, NotOriented, OffGridDesign
 from tests.support.biased_draws import biased, feeding, seven_bit
 from tests.support.devices import VECTORS, load
 from tests.support.executed_lines import lines_of
-from tests.support.forks import drawn_by_children, repeated_draws
+from tests.support.forks import repeated_draws
+from tests.support.stopping import in_child
 
 
 def count_ones(design: Design, truth: bool, bits: int, answer=randomise) -> int:
@@ -154,4 +155,4 @@ def test_forks_repeat_no_draw_and_no_keystream():
 @pytest.mark.process
 def test_the_fork_test_catches_a_generator_kept_across_forks():
     shared = np.random.default_rng(1)
-    assert len(set(drawn_by_children(20, lambda: shared.bytes(8)))) == 1
+    assert len({in_child(lambda: shared.bytes(8)) for _ in range(20)}) == 1

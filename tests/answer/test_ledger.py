@@ -5,7 +5,6 @@ Raced by 64 processes, killed at every line, and in any order of all that can ha
 
 import hashlib
 import os
-import resource
 import shutil
 import sqlite3
 import stat
@@ -32,7 +31,8 @@ from tests.inside.answer import (
 )
 from tests.inside.answer import file as ledger_file
 from tests.support.devices import POLICY, PUBLISHER, THREE_QUARTERS, client, envelope, question, survey
-from tests.support.ledger_crashing import AGAIN, SIGNED, device, in_child, race, rows
+from tests.support.ledger_crashing import AGAIN, SIGNED, answered, device, rows
+from tests.support.stopping import full_at, in_child, race
 
 
 def request(survey, question, attribute, id="f" * 32):
@@ -48,7 +48,7 @@ def request(survey, question, attribute, id="f" * 32):
 def test_processes_race_on_one_attribute(tmp_path, fresh):
     if not fresh:
         device(tmp_path)
-    returned = race(tmp_path, 16, device)
+    returned = race(16, lambda number: answered(device(tmp_path), number % 2 == 0))
     assert len(set(returned)) == 1
     assert len(rows(tmp_path, "draws")) == 1
     assert len(rows(tmp_path, "reports")) == 1
@@ -58,12 +58,12 @@ def test_processes_race_on_one_attribute(tmp_path, fresh):
 def test_the_race_catches_a_ledger_that_forgets(tmp_path):
     """The planted bug: a client whose ledger is not shared draws again and again."""
 
-    def forgetful(path):
-        own = path / str(os.getpid())
+    def forgetful(number):
+        own = tmp_path / str(number)
         own.mkdir()
-        return device(own)
+        return answered(device(own))
 
-    assert len(set(race(tmp_path, 8, forgetful))) > 1
+    assert len(set(race(8, forgetful))) > 1
 
 
 def test_threads_share_one_client(tmp_path):
@@ -102,21 +102,19 @@ def test_a_client_carried_across_a_fork(tmp_path):
 
 @pytest.mark.process
 def test_a_full_disk_draws_nothing_and_recovers(tmp_path):
-    """RLIMIT_FSIZE stands for the full disk: writes beyond it fail as they do there (EFBIG instead of ENOSPC)."""
     mine = device(tmp_path)
     accepted = mine.accept(SIGNED)
     sizes = sorted({0, 1, 50, 500, 4096, 8192, (tmp_path / "ledger.sqlite3").stat().st_size})
     for size in sizes:
 
-        def work(limit=size) -> bytes:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+        def work() -> bytes:
             try:
                 device(tmp_path).answer(accepted, "q1", True)
             except LedgerError as error:
                 return f"{type(error).__name__}: {error}".encode()
             return b"answered"
 
-        status, said = in_child(work)
+        status, said = full_at(size, work)
         assert status == 0
         assert said.startswith((b"LedgerUnavailable", b"answered")), said
         if said == b"answered":
@@ -151,15 +149,14 @@ def test_a_guard_that_is_not_a_file_or_does_not_fit_is_an_error(tmp_path):
     guard.append(1, "a" * 64)
 
     def work() -> bytes:
-        limit = guard.path.stat().st_size + 10  # ten bytes of the line are written, the rest is not
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
         try:
             guard.append(2, "b" * 64)
         except LedgerUnavailable as error:
             return str(error).encode()
         return b"appended"
 
-    assert in_child(work) == (0, b"the ledger's rollback guard cannot be written: No space left on device")
+    size = guard.path.stat().st_size + 10  # ten bytes of the line are written, the rest is not
+    assert full_at(size, work) == (0, b"the ledger's rollback guard cannot be written: No space left on device")
     assert guard.last() == (1, "a" * 64)
     guard.append(2, "c" * 64)  # after the torn line
     assert guard.last() == (2, "c" * 64)

@@ -1,7 +1,5 @@
 """The ledger's schema: a file of every earlier number is brought forward whole, a newer one is refused by name."""
 
-import os
-import shutil
 import sqlite3
 from contextlib import closing
 
@@ -12,7 +10,8 @@ from rrcollect.errors import LedgerCorrupt, LedgerNewer, LedgerUnavailable, Newe
 from rrcollect.schema import upgrade
 from tests.inside.answer import LedgerFile
 from tests.inside.answer import file as ledger_file
-from tests.support.ledger_crashing import AGAIN, SIGNED, at_line, device, in_child, race, rows, traced
+from tests.support.ledger_crashing import AGAIN, SIGNED, answered, device, rows
+from tests.support.stopping import KILLED, Round, copy_of, everywhere, killed_at_line, race
 
 LATER = [
     "ALTER TABLE reports ADD COLUMN place_in_line TEXT NOT NULL DEFAULT ''",
@@ -39,11 +38,6 @@ def newer(monkeypatch):
 def schema(path):
     with closing(sqlite3.connect(path / "ledger.sqlite3")) as connection:
         return connection.execute("PRAGMA user_version").fetchone()[0]
-
-
-def opened(path, line):
-    """Open the ledger; the process ends without a word when it is about to run its n-th line."""
-    traced(at_line(line, lambda: os._exit(7)), lambda: device(path))
 
 
 def never():
@@ -114,29 +108,27 @@ def test_a_step_that_fails_leaves_the_file_as_it_was(written, monkeypatch):
 
 
 def test_killed_anywhere_in_the_upgrade_the_file_is_of_the_one_schema_or_the_other(written, newer):
-    """The child ends without a word at every 17th line; the next program brings the file forward, or finds it so."""
+    """At every 17th line; the next program brings the file forward, or finds it so."""
     path, bodies = written
     newer()
-    ended, found = 1, set()
-    for line in range(1, 10_000, 17):
-        now = path.parent / f"killed-{line}"
-        shutil.copytree(path, now)
-        ended, _ = in_child(lambda line=line, now=now: opened(now, line))
-        found.add(schema(now))
-        mine = device(now)
-        assert schema(now) == 2
-        assert mine.answer(mine.accept(SIGNED), "q1", never).to_bytes() == bodies[0]
-        shutil.rmtree(now)
-        if ended == 0:
-            break
-    assert ended == 0
-    assert found == {1, 2}
+
+    def play(line):
+        with copy_of(path) as now:
+            status, _ = killed_at_line(line, now, lambda folder: lambda: bool(device(folder)).to_bytes())
+            found = schema(now)
+            mine = device(now)
+            assert schema(now) == 2
+            assert mine.answer(mine.accept(SIGNED), "q1", never).to_bytes() == bodies[0]
+        return Round(status != 0, f"schema {found}", "" if status in (0, KILLED) else f"ended with {status}")
+
+    counts, fault = everywhere(play, stride=17)
+    assert (set(counts), fault) == ({"schema 1", "schema 2"}, "")
 
 
 def test_many_programs_that_start_at_once_bring_it_forward_once(written, newer):
     path, bodies = written
     newer()
-    assert set(race(path, 8, device)) == {bodies[0]}
+    assert set(race(8, lambda number: answered(device(path), number % 2 == 0))) == {bodies[0]}
     assert sorted(rows(path, "notes")) == [("q1",), ("q2",)]
 
 

@@ -3,9 +3,7 @@
 import errno
 import os
 import shutil
-import signal
 import sqlite3
-import sys
 import threading
 import time
 from contextlib import closing
@@ -18,7 +16,7 @@ from rrcollect.answer.ledger.guard import KEPT_LINES, MOST_LINES
 from rrcollect.errors import LedgerCorrupt, LedgerRestored
 from tests.inside.answer import Ledger, LedgerFile, RollbackGuard, content_of, guard, meta_of
 from tests.support.devices import client, envelope, question, survey
-from tests.support.ledger_crashing import in_child
+from tests.support.stopping import KILLED, Round, copy_of, everywhere, in_child, killed_at_line
 
 NAMES = ["a", "b", "c", "d", "e", "f"]
 QUESTIONS = [question(id=name, attribute=name) for name in NAMES]
@@ -301,41 +299,26 @@ def test_killed_at_every_line_of_the_compaction_the_ledger_is_whole(tmp_path, mo
     changed(device, accepted, 6)
     assert len(lines_of(template)) == 9  # the next change begins with a compaction
     inside = {RollbackGuard.compact.__code__, guard._write.__code__, guard.sync_folder.__code__}
-    line, faults, killed = 0, [], True
-    while killed:
-        line += 1
-        folder = tmp_path / f"killed-{line}"
-        shutil.copytree(template, folder)
 
-        def work(folder=folder, number=line):
-            mine = Ledger(folder / "ledger.sqlite3")
-            left = [number]
+    def work(folder):
+        mine = Ledger(folder / "ledger.sqlite3")
+        return lambda: mine.reschedule(mine.outbox()[0].id, [77]) or b""
 
-            def tracer(frame, event, arg):
-                if frame.f_code not in inside:
-                    return None
-                if event == "line":
-                    left[0] -= 1
-                    if not left[0]:
-                        os.kill(os.getpid(), signal.SIGKILL)
-                return tracer
+    def play(line):
+        with copy_of(template) as folder:
+            status, _ = killed_at_line(line, folder, work, inside.__contains__)
+            try:
+                again = client(folder, attributes=NAMES)
+                assert len(again.budget().draws) == 1
+                again._ledger.reschedule(again._ledger.outbox()[0].id, [78])
+                assert planted or len(lines_of(folder)) < 9
+            except LedgerError as error:
+                return Round(True, "killed", str(error))
+        return Round(status == KILLED, "killed")
 
-            sys.settrace(tracer)
-            mine.reschedule(mine.outbox()[0].id, [77])
-            sys.settrace(None)
-
-        status, _ = in_child(work)
-        killed = status == -signal.SIGKILL
-        try:
-            again = client(folder, attributes=NAMES)
-            assert len(again.budget().draws) == 1
-            again._ledger.reschedule(again._ledger.outbox()[0].id, [78])
-            assert planted or len(lines_of(folder)) < 9
-        except LedgerError as error:
-            faults.append(error)
-        shutil.rmtree(folder)
-    assert line > 10
-    assert bool(faults) == planted
+    counts, fault = everywhere(play)
+    assert bool(fault) == planted
+    assert counts["killed"] > 10 or planted
 
 
 def test_a_compaction_that_cannot_be_written_keeps_everything(tmp_path, monkeypatch):

@@ -23,7 +23,7 @@ from rrcollect import BulkLedger, Design
 from server_agg import read_packed
 from server_agg.cli import gateway
 from tests.support.command_line import PROGRAM, SIGNED, json_of, main, refused, run, signed_survey
-from tests.support.ledger_crashing import in_child
+from tests.support.stopping import in_child
 
 HIDDEN = "secret-7Q"
 ASKED = ["--column", "doped", "--id", "person", "--question", "doped", *SIGNED]

@@ -8,14 +8,12 @@ import os
 import random
 import secrets
 import signal
-import sys
 import tempfile
 import threading
 import time
 from collections.abc import Callable, Iterable
 from pathlib import Path
-from types import FrameType
-from typing import Any
+from types import CodeType, FrameType
 
 import pyarrow.parquet
 
@@ -27,8 +25,8 @@ from tests.inside.publish import known_as
 from tests.support.collector_running import JSON, Process, body, publication, report
 from tests.support.devices import KEY
 from tests.support.forensics import Traffic, found_in, most_by_chance, postgres_evidence, sqlite_evidence
-from tests.support.ledger_crashing import in_child
 from tests.support.postgres_server import PostgresServer
+from tests.support.stopping import Round, at_line, everywhere, in_child, kill, struck, traced
 from tests.support.waiting import until
 
 MOST_UNDER_FAULT = 200  # reports
@@ -167,12 +165,11 @@ def under_fault(folder: Path, fault: str, start: type[Process] = Process) -> tup
 
     Reports are sent, refused ones again, until ten in a row are taken after a failure; a fault that never came, or
     never went, is wrong.  A refused report may be on disk all the same, if its flush failed: then it is known."""
-    where, call = str(folder / "a.sqlite3"), fault.partition(":")[0]
-    prefix = ("strace", "-f", "-o", "/dev/null", "-e", f"trace={call}", "-e", f"inject={fault}")
+    where, (call, _, how) = str(folder / "a.sqlite3"), fault.partition(":")
     statuses: list[int] = []
     acknowledged: list[str] = []
     told: list[int] = []
-    with start(where, prefix=prefix) as running:
+    with start(where, prefix=struck(call, how)) as running:
         digest = running.publish(publication())
         made = ""
         while len(statuses) < MOST_UNDER_FAULT and (not told or not _recovered(statuses)):
@@ -335,41 +332,29 @@ class Interrupted(Exception):
     """A fold that was interrupted by a fault."""
 
 
-def _fault() -> None:
+def fault() -> None:
+    """Fail where no line of ours does."""
     raise Interrupted
 
 
-def _kill() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+def can_fail() -> Callable[[FrameType], bool]:
+    """Not a `try:`, `os.close` or a `with` that is being left: only a tracer can make these fail before they did their
+    work, and a lock would then never be given back."""
+    entered = set[tuple[FrameType, int]]()
 
-
-def _at_line(number: int, act: Callable[[], None]) -> Callable[[FrameType, str, Any], Any]:
-    """A tracer that acts when the n-th line of the store's own modules is about to run.
-
-    A fault waits for the next line at a `try:`, at `os.close` and where a `with` is being left: only a tracer can make
-    these fail before they did their work, and a lock would then never be given back."""
-    seen, entered = [0], set[tuple[FrameType, int]]()
-
-    def cannot_fail(frame: FrameType) -> bool:
+    def may(frame: FrameType) -> bool:
         line, place = linecache.getline(frame.f_code.co_filename, frame.f_lineno).strip(), (frame, frame.f_lineno)
         left = place in entered
         if line.startswith("with "):
             entered.add(place)
-        return left or line == "try:" or line.startswith("os.close(")
+        return not (left or line == "try:" or line.startswith("os.close("))
 
-    def tracer(frame: FrameType, event: str, argument: Any) -> Any:
-        name = frame.f_code.co_filename
-        if "/server_agg/collect/" not in name or not name.endswith(FOLDING):
-            return None
-        if event == "line":
-            seen[0] += 1
-            waits = cannot_fail(frame) and act is _fault
-            if seen[0] >= number and not waits:
-                sys.settrace(None)
-                act()
-        return tracer
+    return may
 
-    return tracer
+
+def folding(code: CodeType) -> bool:
+    """Code of the store that folds."""
+    return "/server_agg/collect/" in code.co_filename and code.co_filename.endswith(FOLDING)
 
 
 def folds_interrupted(
@@ -379,38 +364,34 @@ def folds_interrupted(
 
     Before each fold a crowd arrives, with tickets, and one report is there that is not ripe; after it the crowd comes
     again."""
-    digest, sent, round_, wrong = "ab" * 32, list[IncomingReport](), 0, dict.fromkeys(("lost", "twice", "keys"), 0)
+    digest, sent, wrong = "ab" * 32, list[IncomingReport](), dict.fromkeys(("lost", "twice", "keys"), 0)
     store = opened(where)
     store.shelf.publish(PublishedSurvey(digest, b"envelope", ("aa",), "P", "n", 1, 3))
     store.disconnect()
-    finished = False
-    while not finished:
-        round_ += 1
-        tickets = [f"{round_:016x}{number:016x}" for number in range(3)]
+
+    def play(moment: int) -> Round:
+        tickets = [f"{moment:016x}{number:016x}" for number in range(3)]
         new = [incoming(report(digest, ticket=ticket).row) for ticket in tickets]
-        if round_ == 1:
+        if not sent:
             new.append(incoming(report(digest, question="q2").row))
         store = opened(where)
         store.shelf.add_invites(digest, [known_as(ticket, "q1", 0) for ticket in tickets])
         store.take(new)
-        sent += new
+        sent.extend(new)
 
-        def fold(number: int = 1 + every * (round_ - 1), made: Store = store) -> bytes:
-            sys.settrace(_at_line(number, _kill if kind == "kill" else _fault))
+        def fold(made: Store) -> bytes:
+            tracer = at_line(moment, kill, folding) if kind == "kill" else at_line(moment, fault, folding, can_fail())
             try:
-                made.fold()
+                traced(tracer, made.fold)
             except (Interrupted, StoreError):
                 return b"stopped"
-            finally:
-                sys.settrace(None)
             return b"whole"
 
         if kind == "kill":
             store.disconnect()  # a child has its own connection
-            status, said = in_child(lambda: fold(made=opened(where)))
-            finished = (status, said) == (0, b"whole")
+            whole = in_child(lambda: fold(opened(where))) == (0, b"whole")
         else:
-            finished = fold() == b"whole"
+            whole = fold(store) == b"whole"
         store.disconnect()
         store = opened(where)
         store.fold()
@@ -420,8 +401,11 @@ def folds_interrupted(
         wrong["twice"] += sum(outcome is not ReportOutcome.SAME for outcome in store.take(new))
         wrong["keys"] += len(list(store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key"))) - 1
         store.disconnect()
+        return Round(not whole, "folds interrupted")
+
+    counts, _ = everywhere(play, stride=every)
     return {
-        "folds interrupted": round_ - 1,
+        "folds interrupted": counts.total(),
         "acknowledged": len(sent),
         "acknowledged and lost": wrong["lost"],
         "counted twice": wrong["twice"],

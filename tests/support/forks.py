@@ -1,12 +1,12 @@
 """What children of this process draw, each for itself."""
 
 import os
-from collections.abc import Callable
 
 import numpy as np
 
 from rrcollect import optimal_design, randomise
 from tests.inside.answer import fresh_keystream
+from tests.support.stopping import in_child
 
 
 def one_draw() -> bytes:
@@ -21,28 +21,10 @@ def one_keystream() -> bytes:
     return buffer.tobytes()
 
 
-def drawn_by_children(children: int, draw: Callable[[], bytes]) -> list[bytes]:
-    """What `draw` returns in so many forks, one after the other."""
-    found = []
-    for _ in range(children):
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            try:
-                os.write(write, draw())
-            finally:
-                os._exit(0)
-        os.close(write)
-        found.append(os.read(read, 64))
-        os.close(read)
-        os.waitpid(child, 0)
-    return found
-
-
 def repeated_draws(children: int) -> int:
     """How often a draw (8 bytes for an answer) or a keystream (16 bytes of it) of one child is that of another.
 
     By chance with a probability below children²/2^64: 6e-14 for a thousand."""
     one_draw(), one_keystream()  # whatever might be cached in the parent is cached now
-    found = drawn_by_children(children, lambda: one_draw() + one_keystream())
+    found = [in_child(lambda: one_draw() + one_keystream()).said for _ in range(children)]
     return 2 * children - len({said[:8] for said in found}) - len({said[8:] for said in found})

@@ -1,50 +1,42 @@
-"""Devices that are killed, raced and forked: what the tests of the ledger and the long suite share."""
+"""Devices, and programs that reserve many people, stopped at their every moment: what must be true of their ledgers.
+
+Run by itself, under strace, it plays one scene: python -m tests.support.ledger_crashing NAME FOLDER
+"""
 
 from __future__ import annotations
 
-import os
-import resource
-import shutil
-import signal
 import sqlite3
+import subprocess
 import sys
-import threading
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import FrameType
-from typing import Any, TypeVar
+from typing import Any
 
-from rrcollect import Client, Report, RRCollectError
-from tests.inside.answer import AcceptedSurvey
+from rrcollect import BulkLedger, Client, Policy, Promise, RRCollectError
 from tests.support.devices import client, envelope, question
+from tests.support.stopping import (
+    KILLED,
+    Ended,
+    Round,
+    Stop,
+    Work,
+    copy_of,
+    everywhere,
+    full_at,
+    killed_at_line,
+    struck,
+)
 
 SIGNED = envelope(question(), question(id="q2", attribute="b"))
 AGAIN = envelope(question(id="later"), name="again")  # another question about the same attribute
+ROOT = Path(__file__).resolve().parents[2]
+CALLS = ("pwrite64", "write", "fdatasync", "fsync", "ftruncate", "unlink")
+"""The system calls by which a ledger writes: the writes inside one commit are no lines of Python."""
 
 
 def device(path: Path, **changes: Any) -> Client:
     return client(path, **{"attributes": ["doped", "b"], **changes})
-
-
-def in_child(work: Callable[[], bytes | None]) -> tuple[int, bytes]:
-    """Run `work` in a forked child; (exit status or minus the signal, what it returned)."""
-    read, write = os.pipe()
-    child = os.fork()
-    if child == 0:
-        status = 1
-        try:
-            os.close(read)
-            os.write(write, work() or b"")
-            status = 0
-        finally:
-            os._exit(status)
-    os.close(write)
-    chunks = []
-    while chunk := os.read(read, 65536):
-        chunks.append(chunk)
-    os.close(read)
-    _, status = os.waitpid(child, 0)
-    return os.waitstatus_to_exitcode(status), b"".join(chunks)
 
 
 def rows(path: Path, table: str) -> list[tuple[Any, ...]]:
@@ -55,164 +47,154 @@ def rows(path: Path, table: str) -> list[tuple[Any, ...]]:
         connection.close()
 
 
-def at_line(number: int, act: Callable[[], None]) -> Callable[[FrameType, str, Any], Any]:
-    """A tracer that acts when the n-th line inside rrcollect.answer is about to run."""
-    seen = [0]
-
-    def tracer(frame: FrameType, event: str, arg: Any) -> Any:
-        if "/rrcollect/answer/" not in frame.f_code.co_filename:
-            return None
-        if event == "line":
-            seen[0] += 1
-            if seen[0] == number:
-                act()
-        return tracer
-
-    return tracer
+def answered(mine: Client, truth: bool = True) -> bytes:
+    """What the device hands out when it is asked the first question."""
+    return mine.answer(mine.accept(SIGNED), "q1", truth).to_bytes()
 
 
-T = TypeVar("T")
+# ---- what is stopped ------------------------------------------------------------------------------------------------
 
 
-def traced(tracer: Callable[[FrameType, str, Any], Any], work: Callable[[], T]) -> T:
-    """What `work` returns, run under a tracer, which the threads it starts are under as well."""
-    threading.settrace(tracer)
-    sys.settrace(tracer)
-    try:
-        return work()
-    finally:
-        sys.settrace(None)
-        threading.settrace(None)
-
-
-def first_answer(path: Path) -> Callable[[], Report]:
+def first_answer(path: Path) -> Callable[[], bytes]:
     mine = device(path)
     accepted = mine.accept(SIGNED)
-    return lambda: mine.answer(accepted, "q1", True)
+    return lambda: mine.answer(accepted, "q1", True).to_bytes()
 
 
-def making_the_ledger(path: Path) -> Callable[[], Report]:
-    def work() -> Report:
-        mine = device(path)
-        return mine.answer(mine.accept(SIGNED), "q1", True)
-
-    return work
+def making_the_ledger(path: Path) -> Callable[[], bytes]:
+    return lambda: answered(device(path))
 
 
-def another_question(path: Path) -> Callable[[], Report]:
+def another_question(path: Path) -> Callable[[], bytes]:
     mine = device(path)
-    accepted: AcceptedSurvey = mine.accept(AGAIN)
-    return lambda: mine.answer(accepted, "later", True)
+    accepted = mine.accept(AGAIN)
+    return lambda: mine.answer(accepted, "later", True).to_bytes()
 
 
-Scene = Callable[[Path], Callable[[], Report]]
-Stop = Callable[[int, Path, Scene], tuple[int, bytes]]
-"""Play a scene that is stopped at its n-th moment: (0 if it was not, -SIGKILL if it was; what it returned)."""
-SCENES: dict[str, Scene] = {
+PEOPLE = ["person 0", "person 1"]
+
+
+def reserve(folder: Path, people: Sequence[str]) -> bytes:
+    """Reserve people in a folder's ledger: one byte for each, 1 if it is new."""
+    mine = BulkLedger(folder / "bulk-ledger.sqlite3")
+    found: Any = mine.reserve("P/doped", 0, people, Promise.of("ln 3", 0), Policy())
+    return bytes(found.new)
+
+
+def reserving(folder: Path) -> Callable[[], bytes]:
+    return lambda: reserve(folder, PEOPLE)
+
+
+def one_by_one(folder: Path) -> Callable[[], bytes]:
+    """Planted bug: a transaction for each person."""
+    return lambda: b"".join(reserve(folder, [person]) for person in PEOPLE)
+
+
+SCENES: dict[str, Work] = {
     "a first answer": first_answer,
     "a new ledger and a first answer": making_the_ledger,
     "another question about an attribute that is drawn": another_question,
 }
+PLAYED = SCENES | {"a reservation": reserving}
 
 
-def killed_at(line: int, path: Path, scene: Scene) -> tuple[int, bytes]:
-    """Play a scene in a child that is killed (SIGKILL) when it is about to run its n-th line of answering."""
-
-    def work() -> bytes:
-        play = scene(path)
-        return traced(at_line(line, lambda: os.kill(os.getpid(), signal.SIGKILL)), play).to_bytes()
-
-    return in_child(work)
+# ---- how ------------------------------------------------------------------------------------------------------------
 
 
-def without_space(limit: int, path: Path, scene: Scene) -> tuple[int, bytes]:
-    """Play a scene in a child whose files cannot grow beyond so many bytes; refused by name, it was stopped."""
+def without_space(size: int, folder: Path, work: Work) -> Ended:
+    """A `Stop` in a child whose files cannot grow beyond so many bytes: refused by name, it was stopped."""
 
-    def work() -> bytes:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+    def play() -> bytes:
         try:
-            return scene(path)().to_bytes()
+            return work(folder)()
         except (RRCollectError, OSError):
             return b""
 
-    status, returned = in_child(work)
-    return (status, returned) if status or returned else (-signal.SIGKILL, b"")
+    ended = full_at(size, play)
+    return ended if ended.status or ended.said else Ended(KILLED, b"")
 
 
-def killed_everywhere(
+def killed_at_call(call: str) -> Stop:
+    """The `Stop` of a program at its n-th system call of this name."""
+
+    def stop(number: int, folder: Path, work: Work) -> Ended:
+        name = next(name for name, play in PLAYED.items() if play is work)
+        program = [sys.executable, "-m", "tests.support.ledger_crashing", name, str(folder)]
+        command = [*struck(call, f"signal=SIGKILL:when={number}"), *program]
+        done = subprocess.run(command, cwd=ROOT, capture_output=True, check=False, timeout=120)
+        return Ended(done.returncode, done.stdout)
+
+    return stop
+
+
+# ---- what must be true ----------------------------------------------------------------------------------------------
+
+
+def answers_stopped(
     folder: Path,
     scene: str,
     *,
     stride: int = 1,
     first: int = 1,
     open_again: Callable[[Path], object] = lambda p: None,
-    stop: Stop = killed_at,
-) -> tuple[dict[str, int], str]:
-    """Stop a scene at its first, (first + stride)th, … moment (line).  After each a restart must give the bytes that
-    were promised, or draw for the first time, with one debit in all.  Returns counts, and the first fault ("" if none).
+    stop: Stop = killed_at_line,
+) -> tuple[Counter[str], str]:
+    """Stop a scene at its first, (first + stride)th, … moment.  After each a restart must give the bytes that were
+    promised, or draw for the first time, with one debit in all.  Returns counts, and the first fault ("" if none).
 
-    `open_again` is called with the folder after each kill: the place for a planted bug."""
-    template, now = folder / "template", folder / "now"
+    `open_again` is called with the folder after each stop: the place for a planted bug."""
+    template = folder / "template"
     template.mkdir()
-    play = SCENES[scene]
-    if play is not making_the_ledger:
+    work = SCENES[scene]
+    if work is not making_the_ledger:
         mine = device(template)
         mine.accept(SIGNED)
         mine.accept(AGAIN)
-    if play is another_question:
+    if work is another_question:
         first_answer(template)()
-    counts = {"kills": 0, "kills before the commit": 0, "kills after the commit": 0}
-    line, status, fault = first, -signal.SIGKILL, ""
-    while status != 0 and not fault:
-        shutil.copytree(template, now)
-        status, returned = stop(line, now, play)
-        made = (now / "ledger.sqlite3").exists() and bool(rows(now, "sqlite_master"))
-        draws, reports = (rows(now, "draws"), rows(now, "reports")) if made else ([], [])
-        expected = rows(template, "reports") if play is another_question else []
-        committed = len(reports) > len(expected)
-        open_again(now)
-        again = play(now)()
-        after = rows(now, "draws")
-        if status not in (0, -signal.SIGKILL):
-            fault = f"moment {line}: the child ended with {status}"
+    before = rows(template, "reports") if work is another_question else []
+
+    def play(moment: int) -> Round:
+        with copy_of(template) as now:
+            ended = stop(moment, now, work)
+            made = (now / "ledger.sqlite3").exists() and bool(rows(now, "sqlite_master"))
+            draws, reports = (rows(now, "draws"), rows(now, "reports")) if made else ([], [])
+            open_again(now)
+            again = work(now)()
+            after = rows(now, "draws")
+        committed, fault = len(reports) > len(before), ""
+        if ended.status not in (0, KILLED):
+            fault = f"the child ended with {ended.status}"
         elif len(after) != 1 or (draws and after != draws):
-            fault = f"moment {line}: {len(draws)} draws before the restart, {len(after)} after, or another one"
-        elif committed and again.to_bytes() not in {report[6] for report in reports}:
-            fault = f"moment {line}: the report that was committed is not the one that is given now"
-        elif returned and returned != again.to_bytes():
-            fault = f"moment {line}: the report that was given is not the one that is given now"
-        counts["kills"] += status == -signal.SIGKILL
-        counts["kills after the commit" if committed else "kills before the commit"] += status == -signal.SIGKILL
-        shutil.rmtree(now)
-        line += stride
-    shutil.rmtree(template)
-    return counts, fault
+            fault = f"{len(draws)} draws before the restart, {len(after)} after, or another one"
+        elif committed and again not in {report[6] for report in reports}:
+            fault = "the report that was committed is not the one that is given now"
+        elif ended.said and ended.said != again:
+            fault = "the report that was given is not the one that is given now"
+        return Round(ended.status != 0, f"kills {'after' if committed else 'before'} the commit", fault)
+
+    return everywhere(play, first=first, stride=stride)
 
 
-def race(path: Path, processes: int, make: Callable[[Path], Client]) -> list[bytes]:
-    """Start processes that all wait for one byte, then answer the same question; what each returned."""
-    go_read, go_write = os.pipe()
-    children = []
-    for number in range(processes):
-        read, write = os.pipe()
-        child = os.fork()
-        if child == 0:
-            status = 1
-            try:
-                os.close(go_write)
-                os.read(go_read, 1)
-                mine = make(path)
-                os.write(write, mine.answer(mine.accept(SIGNED), "q1", number % 2 == 0).to_bytes())
-                status = 0
-            finally:
-                os._exit(status)
-        os.close(write)
-        children.append((child, read))
-    os.close(go_read)
-    os.close(go_write)  # end of file for all: go
-    returned = []
-    for child, read in children:
-        returned.append(os.read(read, 65536))
-        os.close(read)
-        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
-    return returned
+def reservation_stopped(
+    folder: Path, *, stride: int = 1, work: Work = reserving, stop: Stop = killed_at_line
+) -> tuple[Counter[str], str]:
+    """Stop a reservation of two people at its first, (1 + stride)th, … moment: then both are reserved, or nobody."""
+    start = folder / "start"
+    start.mkdir()
+    reserve(start, ["before"])
+
+    def play(moment: int) -> Round:
+        with copy_of(start) as now:
+            ended = stop(moment, now, work)
+            after = list(reserve(now, [*PEOPLE, "before"]))
+        kind = "kills with nobody reserved" if after[0] else "kills with all reserved"
+        if ended.status == 0 or (ended == (KILLED, b"") and after in ([1, 1, 0], [0, 0, 0])):
+            return Round(ended.status != 0, kind)
+        return Round(True, kind, f"ended with {ended.status}, told {ended.said!r}, then new: {after}")
+
+    return everywhere(play, stride=stride)
+
+
+if __name__ == "__main__":
+    sys.stdout.buffer.write(PLAYED[sys.argv[1]](Path(sys.argv[2]))())

@@ -5,14 +5,18 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
+from collections import Counter
 from collections.abc import Callable, Iterable
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from tests.support.stopping import Round, everywhere, struck
+
 FOLDER = Path(__file__).resolve().parents[1] / "assurance" / "node_ledger"
 WRITES = ("rename", "fsync", "write", "openat", "mkdir", "unlink")
 """The system calls by which a ledger writes, those that matter most first; strace counts each by itself."""
+AFTER = "kills after the first answer"
 Told = list[tuple[str, str | None]]
 """By attribute: what was handed out, or None for a refusal."""
 
@@ -94,29 +98,29 @@ def raced(root: Path, processes: int, ledger: str) -> Tokens:
 def killed_at_calls(
     root: Path, calls: Iterable[str], first: int, stride: int, step: Callable[[int, int], None]
 ) -> tuple[dict[str, int], str]:
-    """Kill a program at its first, (first + stride)th, … system call of each kind, by strace."""
-    counts = {"kills": 0, "kills after the first answer": 0}
+    """Kill a program at its first, (first + stride)th, … system call of each kind."""
+    counts = Counter[str]()
     for behind, call in product(([], ["b"]), calls):  # a new ledger, and one in use
-        for number in range(first, 10_000, stride):
-            step(counts["kills"], 150)
+
+        def play(number: int, behind: list[str] = behind, call: str = call) -> Round:
+            step(number, 150)
             path, tokens = root / f"{len(behind)} {call} {number}" / "ledger", Tokens()
             path.parent.mkdir()
             if behind:
                 tokens.take(told(started(path, behind)))
-            strace = ["strace", "-f", "-qq", "-o", "/dev/null", "-e", f"trace={call}"]
-            program = started(path, ["a", "c"], *strace, "-e", f"inject={call}:signal=KILL:when={number}")
+            program = started(path, ["a", "c"], *struck(call, f"signal=KILL:when={number}"))
             said = told(program)
             tokens.take(said)
             for _ in range(2):
                 tokens.take(told(started(path, ["a", "b", "c"])))
-            if tokens.faults:
-                return counts, f"killed at {call} {number}, {len(behind)} draws behind it: {tokens.faults[0]}"
             shutil.rmtree(path.parent)
-            if program.returncode == 0:
-                break
-            counts["kills"] += 1
-            counts["kills after the first answer"] += bool(said)
-    return counts, ""
+            return Round(program.returncode != 0, AFTER if said else "kills before it", "; ".join(tokens.faults[:1]))
+
+        found, fault = everywhere(play, first=first, stride=stride)
+        counts += found
+        if fault:
+            return counts, f"killed at {call}, {len(behind)} draws behind it, {fault}"
+    return {"kills": counts.total(), AFTER: counts[AFTER]}, ""
 
 
 def filled(root: Path, limits: Iterable[int], ledger: str) -> tuple[dict[str, int], str]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import os
-import shutil
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
@@ -21,13 +19,24 @@ from tests.assurance.check import FULL, Check, Outcome, Part, Size, Step, caught
 from tests.assurance.ledger.machine import Life
 from tests.assurance.ledger.moments import PHASES
 from tests.assurance.ledger.planted import PLANTED
-from tests.assurance.ledger.world import SCRATCH, Plant, Refuted
+from tests.assurance.ledger.world import Plant, Refuted
 from tests.assurance.scratch import scratch
-from tests.support.bulk_crashing import Reserve, one_by_one, reservation_killed_everywhere, reserve
 from tests.support.devices import client
-from tests.support.ledger_calls import CALLS, stops
-from tests.support.ledger_crashing import SCENES, device, killed_everywhere, race, rows, without_space
+from tests.support.ledger_crashing import (
+    CALLS,
+    SCENES,
+    answered,
+    answers_stopped,
+    device,
+    killed_at_call,
+    one_by_one,
+    reservation_stopped,
+    reserving,
+    rows,
+    without_space,
+)
 from tests.support.republishing import attack
+from tests.support.stopping import Work, race
 
 
 def lived(
@@ -114,29 +123,27 @@ def _kills(
     """Every stride-th line of each scene; the pieces share the lines between them."""
 
     def run(piece: int, step: Step) -> Outcome:
-        counts: dict[str, int] = {}
-        faults = []
+        counts, faults = Counter[str](), []
         for number, scene in enumerate(SCENES):
             step(number, len(SCENES))
-            folder = Path(tempfile.mkdtemp(prefix="assure", dir=SCRATCH))
-            found, fault = killed_everywhere(
-                folder, scene, stride=stride * pieces, first=1 + piece * stride, open_again=open_again
-            )
-            shutil.rmtree(folder)
+            with scratch() as folder:
+                found, fault = answers_stopped(
+                    folder, scene, stride=stride * pieces, first=1 + piece * stride, open_again=open_again
+                )
+            counts += found
             faults += [f"{scene}: {fault}"] * bool(fault)
-            for key, value in found.items():
-                counts[key] = counts.get(key, 0) + value
         if planted:
-            return Outcome(bool(faults), {"kills until it was found": counts["kills"]}, "; ".join(faults))
-        return Outcome(not faults, {**counts, "second draws or reports": len(faults)}, "; ".join(faults))
+            return Outcome(bool(faults), {"kills until it was found": counts.total()}, "; ".join(faults))
+        figures = {"kills": counts.total(), **counts, "second draws or reports": len(faults)}
+        return Outcome(not faults, figures, "; ".join(faults))
 
     return Part("killed after sending, ledger lost" if planted else "killed at every line", run, pieces, planted)
 
 
-def _reservations(work: Reserve = reserve, stride: int = 1) -> Callable[[int, Step], Outcome]:
+def _reservations(work: Work = reserving, stride: int = 1) -> Callable[[int, Step], Outcome]:
     def run(piece: int, step: Step) -> Outcome:
         with scratch() as folder:
-            counts, fault = reservation_killed_everywhere(folder, stride, work)
+            counts, fault = reservation_stopped(folder, stride=stride, work=work)
         return Outcome(not fault, {**counts, "reserved in part": int(bool(fault))}, fault)
 
     return run
@@ -148,17 +155,17 @@ def _calls(
     """Answers and a reservation, killed at every call of one name: each piece has its own."""
 
     def run(piece: int, step: Step) -> Outcome:
-        answering, reserving = stops(names[piece])
+        stop = killed_at_call(names[piece])
         counts, faults = Counter[str](), []
         for number, scene in enumerate(scenes):
             step(number, len(scenes) + 1)
             with scratch() as folder:
-                found, fault = killed_everywhere(folder, scene, open_again=open_again, stop=answering)
-            counts["kills of an answer"] += found["kills"]
+                found, fault = answers_stopped(folder, scene, open_again=open_again, stop=stop)
+            counts["kills of an answer"] += found.total()
             faults += [f"{scene}: {fault}"] * bool(fault)
         with scratch() as folder:
-            found, fault = reservation_killed_everywhere(folder, 1, stop=reserving)
-        counts["kills of a reservation"] += sum(found.values())
+            found, fault = reservation_stopped(folder, stop=stop)
+        counts["kills of a reservation"] += found.total()
         faults += [f"a reservation: {fault}"] * bool(fault)
         said = "; ".join(f"{names[piece]}: {fault}" for fault in faults)
         enough = all(counts.values())
@@ -178,10 +185,10 @@ def _full_disk(
         for number, scene in enumerate(SCENES):
             step(number, len(SCENES))
             with scratch() as folder:
-                found, fault = killed_everywhere(
+                found, fault = answers_stopped(
                     folder, scene, stride=step_of_limit, open_again=open_again, stop=without_space
                 )
-            refused += found["kills"]
+            refused += found.total()
             faults += [f"{scene}: {fault}"] * bool(fault)
         figures = {"answers for which there was no space": refused, "second or lost draws": len(faults)}
         return Outcome(not faults and refused > 0, figures, "; ".join(faults))
@@ -191,16 +198,13 @@ def _full_disk(
 
 def _race(processes: int, make: Callable[[Path], Client], *, fresh: bool) -> tuple[int, int]:
     """(different reports, draws) after that many processes answered one question at once."""
-    folder = Path(tempfile.mkdtemp(prefix="assure", dir=SCRATCH))
-    try:
+    with scratch() as root:
+        folder = root / "device"  # links to it lie beside it
+        folder.mkdir()
         if not fresh:
             device(folder)
-        returned = race(folder, processes, make)
+        returned = race(processes, lambda number: answered(make(folder), number % 2 == 0))
         return len(set(returned)), len(rows(folder, "draws")) if (folder / "ledger.sqlite3").exists() else processes
-    finally:
-        shutil.rmtree(folder)
-        for link in folder.parent.glob(f"{folder.name}-*"):
-            link.unlink()
 
 
 def _by_any_name(folder: Path) -> Client:
@@ -289,9 +293,8 @@ CHECK = Check(
         "tests/assurance/ledger/moments.py",
         "tests/assurance/ledger/planted.py",
         "tests/assurance/ledger/world.py",
-        "tests/support/bulk_crashing.py",
-        "tests/support/ledger_calls.py",
         "tests/support/ledger_crashing.py",
+        "tests/support/stopping.py",
         "rrcollect/answer/ledger/bulk.py",
         "rrcollect/answer/client.py",
         "rrcollect/answer/ledger/ledger.py",

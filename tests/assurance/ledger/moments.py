@@ -19,7 +19,7 @@ from typing import Any, Final, NamedTuple, TypeVar
 from hypothesis import strategies as st
 
 from tests.inside.answer import LedgerFile, RollbackGuard, guard
-from tests.support.ledger_crashing import traced
+from tests.support.stopping import traced
 
 T = TypeVar("T")
 Moment = tuple[str, int]

@@ -33,7 +33,8 @@ from tests.assurance.sampler.draws import (
 )
 from tests.assurance.sampler.sets import PATHS, PLANTED_SETS, number_law, set_law
 from tests.support.biased_draws import biased, seven_bit
-from tests.support.forks import drawn_by_children, repeated_draws
+from tests.support.forks import repeated_draws
+from tests.support.stopping import in_child
 from tests.support.tape import Tape, randomise_packed
 
 if TYPE_CHECKING:
@@ -134,7 +135,7 @@ def forked(children: int) -> Run:
 def kept_across_forks(piece: int, step: Step) -> Outcome:
     """A planted bug: what one generator of the parent says in each of twenty children."""
     shared = np.random.default_rng(1)
-    different = len(set(drawn_by_children(20, lambda: shared.bytes(8))))
+    different = len({in_child(lambda: shared.bytes(8)) for _ in range(20)})
     return Outcome(different < 20, {"forks": 20, "different draws": different})
 
 
