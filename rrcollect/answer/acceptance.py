@@ -34,20 +34,23 @@ class SeenVersion:
 @dataclass(frozen=True)
 class AcceptedSurvey:
     """A verified survey and the trusted keys that signed it; made by `Policy.accept` only.  `state` is the signed state
-    of the log in which it is, if the policy names one."""
+    of the log in which it is, if the policy names one, and `witnesses` how many signed that state too."""
 
     survey: Survey
     digest: str
     signers: frozenset[PublicKey]
     state: Checkpoint | None = None
+    witnesses: int = 0
 
     def explain(self, language: str | None = None, *, page: bool = False, words: Words | None = None) -> str:
         """What would be sent, for the person to read before deciding; the survey's texts in this language, if it has
         it, and ours likewise (without one in the survey's), or in the `words` that somebody else supplies.
         `page`: it is answered on its page, where every origin keeps a ledger of its own."""
         ours = words or Words.of(language or self.survey.language)
-        told = Line(ours.say("digest", digest=short_digest(self.digest)))
-        return shown_lines([*survey_lines(self.survey, language, page=page, words=words), told])
+        told = [Line(ours.say("digest", digest=short_digest(self.digest)))]
+        told += [Line(ours.say("logged"))] if self.state is not None else []
+        told += [Line(ours.say("witnessed", count=str(self.witnesses)))] if self.witnesses else []
+        return shown_lines([*survey_lines(self.survey, language, page=page, words=words), *told])
 
     def headline(self, language: str | None = None, *, page: bool = False, words: Words | None = None) -> str:
         """The one or two sentences to read first: what happens to an answer, and what it proves; as in `explain`."""

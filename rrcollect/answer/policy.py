@@ -187,7 +187,8 @@ class Policy:
         accepted = AcceptedSurvey(survey, hashlib.sha256(verified.payload).hexdigest(), verified.signers)
         if self.logged is not None:
             about = (survey.name, survey.version, accepted.digest)
-            accepted = replace(accepted, state=self.logged.check(verified.proof, accepted.signers, about))
+            state, witnesses = self.logged.check(verified.proof, accepted.signers, about)
+            accepted = replace(accepted, state=state, witnesses=witnesses)
         self.check_trust(accepted)
         check_expiry(survey, datetime.now(UTC) if now is None else now)
         known = (seen or {}).get((survey.publisher, survey.name))

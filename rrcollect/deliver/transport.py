@@ -38,6 +38,7 @@ from rrcollect.publish.report import REASONS, STATUS
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 MOST_PATIENT = 3600.0
+LARGEST_BUNDLE = 256 * 1024  # bytes; what a log says at once
 HEADERS = {"Content-Type": "application/json", "User-Agent": "rrcollect", "Accept": "application/json"}
 
 
@@ -133,6 +134,32 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
         if self._relay is not None:
             connection.set_tunnel(host, port)
         return connection, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+
+
+class HttpLog:
+    """Reads a log of surveys, at an address such as https://collect.example.org/log, for `Client.accept(…, log=…)`."""
+
+    def __init__(self, address: str, *, timeout: float = 10.0) -> None:
+        read = _parts(address)
+        if read is None or (read[0].scheme == "http" and read[1] not in LOCAL_HOSTS) or read[0].query:
+            raise ParameterError("address", address, "the https address of a log, or http on this machine")
+        self._parts, self._host, self._port, self._timeout = *read, timeout
+
+    def __call__(self, name: str) -> bytes:
+        """The bytes at an address below the log's own, such as `checkpoint`."""
+        kind = http.client.HTTPSConnection if self._parts.scheme == "https" else http.client.HTTPConnection
+        connection = kind(self._host, self._port, timeout=self._timeout)
+        try:
+            connection.request("GET", f"{self._parts.path.rstrip('/')}/{name}", headers={"User-Agent": "rrcollect"})
+            reply = connection.getresponse()
+            found = reply.read(LARGEST_BUNDLE + 1)
+        except (OSError, ValueError, http.client.HTTPException) as error:
+            raise TransportFailed(f"the log could not be read ({type(error).__name__})") from None
+        finally:
+            connection.close()
+        if reply.status != 200 or len(found) > LARGEST_BUNDLE:
+            raise TransportFailed(f"the log has no {name} (status {reply.status})")
+        return found
 
 
 def _parts(text: object) -> tuple[SplitResult, str, int | None] | None:

@@ -208,9 +208,11 @@ class LogRule:
             raise ParameterError("witnesses_needed", needed, f"a whole number, 0 to {len(named)}")
         return None if log is None else cls(LogKey.read(log), named, least)
 
-    def check(self, proof: str | None, signers: Iterable[PublicKey], about: tuple[str, int, str]) -> Checkpoint:
-        """The state of the log in which a survey (name, version, digest) by one of its signers is; `NotLogged` if the
-        proof does not show it."""
+    def check(
+        self, proof: str | None, signers: Iterable[PublicKey], about: tuple[str, int, str]
+    ) -> tuple[Checkpoint, int]:
+        """The state of the log in which a survey (name, version, digest) by one of its signers is, and how many of the
+        witnesses signed it; `NotLogged` if the proof does not show it."""
         if proof is None:
             raise NotLogged("this policy takes surveys of a log only, and this envelope has no proof that it is there")
         found = LogProof.read(proof)
@@ -220,7 +222,7 @@ class LogRule:
         if len(seen) < self.needed:
             raise NotLogged(f"{len(seen)} of {self.needed} needed witnesses have signed this state of the log")
         check_inclusion(leaf_hash(survey_entry(found.key, *about)), found.index, state.size, state.root, found.path)
-        return state
+        return state, len(seen)
 
 
 # ---- reading a log --------------------------------------------------------------------------------------------------

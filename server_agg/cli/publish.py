@@ -18,6 +18,7 @@ from server_agg.cli.terminal import CannotWrite, Incomplete, Output, new_file, p
 
 if TYPE_CHECKING:
     from rrcollect import PublicKey
+    from rrcollect.answer.acceptance import AcceptedSurvey
 
 MOST_INVITES = 1_000_000
 HERE = ("127.0.0.1", "::1", "localhost")
@@ -170,7 +171,12 @@ def add_verify(parser: ArgumentParser) -> None:
         *(SURVEY, TRUST),
         ("--threshold", int, "how many keys must have signed (default: 1)", {"default": 1}),
         ("--publisher", str, "the publisher's name (default: the one the survey names)"),
-    )
+        ("--log", str, "the key of the log that must have it, NAME+ID+KEY", {"metavar": "KEY"}),
+        ("--log-at", str, "the log's address, such as https://…/log: count the surveys under this name",
+         {"metavar": "URL"}),
+        ("--witness", str, "a witness that must have signed the same log (repeatable)",
+         {"action": "append", "default": [], "metavar": "KEY"}),
+    )  # fmt: skip
 
 
 def verify(options: Namespace) -> Output:
@@ -182,13 +188,33 @@ def verify(options: Namespace) -> Output:
     try:
         survey, envelope = read_envelope(options.survey, keys)
         trust = TrustedPublisher(options.publisher or survey.publisher, keys, options.threshold)
-        accepted = Policy([trust]).accept(envelope)
+        accepted = Policy([trust], log=options.log, witnesses=options.witness).accept(envelope)
+        counted = _counted(options, accepted, keys)
     except SurveyRefused as error:
         name = type(error).__name__
         sys.stderr.write("" if options.json else plain(f"not accepted: {name}: {error}") + "\n")
         return Output({"accepted": False, "error": name, "reason": str(error)}, code=1)
     words = f"accepted: digest {accepted.digest}\n{accepted.explain()}\n{accepted.survey.composition.explain()}"
-    return Output({"accepted": True, "digest": accepted.digest, "survey": accepted.survey.to_wire()}, words)
+    data = {"accepted": True, "digest": accepted.digest, "survey": accepted.survey.to_wire(), "logged": counted}
+    if counted is not None and accepted.state is not None:
+        words += f"\nthe log {accepted.state.origin} has {counted} surveys that this publisher named {survey.name!r}"
+    return Output(data, words)
+
+
+def _counted(options: Namespace, accepted: AcceptedSurvey, keys: Sequence[PublicKey]) -> int | None:
+    """How many surveys of this name the log has by the publisher, in the state that it shows now, which must go on from
+    the one in the envelope; None if no address was given."""
+    if (options.log is None) and (options.log_at or options.witness):
+        raise Incomplete("give --log KEY, the key of the log, with --log-at and --witness")
+    if options.log_at is None or accepted.state is None:
+        return None
+    from rrcollect.deliver.transport import HttpLog
+    from rrcollect.publish.log import LogKey, LogReader, read_checkpoint
+
+    fetch = HttpLog(options.log_at)
+    state, _ = read_checkpoint(fetch("checkpoint").decode("utf-8", "replace"), LogKey.read(options.log))
+    LogReader(fetch).check(accepted.state, state)
+    return sum(LogReader(fetch).leaves(state, key, accepted.survey.name) for key in keys)
 
 
 def add_withdraw(parser: ArgumentParser) -> None:

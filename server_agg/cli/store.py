@@ -58,7 +58,7 @@ ACTIONS: dict[str, tuple[str, str, tuple[Row, ...]]] = {
         "show whether the database answers and the owner's log is whole, and what is in it",
         "A changed entry of the log is noticed.  That its end was cut is noticed against a checkpoint that was\n"
         "printed earlier and kept elsewhere.",
-        (("--checkpoint", str, "an entry that the owner's log must have, NUMBER:HASH as this command prints it"),),
+        (("--checkpoint", str, "a state that the owner's log must go on from, SIZE:ROOT as this command prints it"),),
     ),
     "close": (
         "end a survey that is over: exact counts stay, ids, rows and tickets are overwritten",
@@ -191,10 +191,9 @@ def _check(options: Namespace) -> Output:
     said = "{surveys} surveys, {counted} reports counted, {waiting} waiting".format(**found)
     said += "; rows are kept" if found["keeps_rows"] else ""
     said += "".join(f"\nunfinished: {each}" for each in found["unfinished"])
-    checkpoint = log[-1].checkpoint if log else None
-    said += f"\nthe owner's log is whole: {len(log)} entries" + (f", the last is {checkpoint}" if log else "")
+    said += f"\nthe owner's log is whole: {log.size} entries; keep this elsewhere: {log.checkpoint}"
     unfinished = [str(each) for each in found["unfinished"]]
-    return Output({**found, "unfinished": unfinished, "log": len(log), "checkpoint": checkpoint}, said)
+    return Output({**found, "unfinished": unfinished, "log": log.size, "checkpoint": log.checkpoint}, said)
 
 
 def _close(options: Namespace) -> Output:

@@ -29,10 +29,11 @@ from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.composition import check_cells
 from rrcollect.publish.envelope import read_withdrawal, verify
 from rrcollect.publish.keys import PublicKey
+from rrcollect.publish.log import survey_entry
 from rrcollect.publish.survey import Survey
 from server_agg.collect.store.database import Database
-from server_agg.collect.store.deeds import add_deed
 from server_agg.collect.store.keys import STEP
+from server_agg.collect.store.log import add_deed, add_entry
 from server_agg.collect.store.reports import longest_report
 from server_agg.errors import Refusal, StoreUnavailable
 
@@ -67,6 +68,11 @@ class PublishedSurvey:
     withdrawal: bytes | None = None
     longest: int = STEP
 
+    @property
+    def entry(self) -> bytes:
+        """Its entry in the log, by the first of its keys."""
+        return survey_entry(PublicKey(bytes.fromhex(self.keys[0])), self.name, self.version, self.digest)
+
 
 class Shelf:
     """The surveys of a database."""
@@ -85,6 +91,7 @@ class Shelf:
                 == 1
             ):
                 add_deed(self._database, cursor, "published", survey.digest)
+                add_entry(self._database, cursor, survey.entry)
                 return True
             same = self._database.run(cursor, "SELECT 1 FROM surveys WHERE digest = ?", (survey.digest,)).fetchone()
             if same is None:
@@ -224,14 +231,16 @@ class Catalogue:
     def publish(self, envelope: bytes, keys: Iterable[str], *, floor: int = 0) -> tuple[CatalogueEntry, bool]:
         """Check and keep a signed envelope; the second value says whether it is new.  A survey whose minimum is below
         the `floor` is refused: everybody sees results by the signed minimum."""
-        given = tuple(keys)
+        given = tuple(dict.fromkeys(keys))
         if not 1 <= len(given) <= MOST_KEYS:
             words = f"name 1 to {MOST_KEYS} public keys of the publisher, each as key=<64 hex digits>"
             raise Refusal(400, "keys", words)
         try:
+            signers = {key.raw.hex() for key in verify(envelope, _keys(given)).signers}
             survey = _read(envelope, _keys(given))
         except SurveyRefused as error:
             raise Refusal(400, type(error).__name__, str(error)) from None
+        given = tuple(sorted(given, key=lambda one: one not in signers))  # the first is the key of its entry in the log
         if survey.minimum < floor:
             words = f"this survey shows results from {survey.minimum} answers on, and this collector takes surveys "
             words += f"that show them from {floor} on: sign it with minimum = {floor} or more"

@@ -45,9 +45,9 @@ from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue, CatalogueEntry
 from server_agg.collect.settings import CollectorSettings
 from server_agg.collect.store.database import BETWEEN, COLUMNS, PAGE_COLUMNS
-from server_agg.collect.store.deeds import read_log
 from server_agg.collect.store.epochs import Epochs
 from server_agg.collect.store.fold import Folds
+from server_agg.collect.store.log import read_log
 from server_agg.collect.store.reports import IncomingReport
 from server_agg.collect.store.taking import ReportOutcome
 from server_agg.errors import Refusal
@@ -116,7 +116,7 @@ def export(path: str | os.PathLike[str], pages: Iterable[str], folds: Folds, sur
         if ending == ".parquet":
             return _rows(pages, partial)
         if ending == ".jsonl":
-            entries = read_log(folds.database)
+            entries = read_log(folds.database).deeds
             partial.write_text("".join(f"{one.line}\n" for one in entries), encoding="utf-8")
             return len(entries)
         tallies = folds.tallies(survey)

@@ -69,7 +69,7 @@ def variable(name: str) -> str:
 
 
 OWN_ADDRESSES = (
-    "assets", "livez", "metrics", "openapi.json", "owner", "r", "readyz", "reports", "results", "s", "surveys"
+    "assets", "livez", "log", "metrics", "openapi.json", "owner", "r", "readyz", "reports", "results", "s", "surveys"
 )  # fmt: skip
 
 
@@ -117,6 +117,11 @@ class CollectorSettings(BaseModel):
     keep_rows: bool | None = Field(
         None, description="keep folded reports as rows, not only ids and counts; the database remembers it"
     )
+    log_key: str | None = Field(
+        None, description="the file of the key that signs the log of surveys (from `rrcollect keygen`)"
+    )
+    log_name: str = Field("", description="the name under which it signs, such as collect.example.org/log")
+    log_witnesses: str = Field("", description="the keys of the log's witnesses, with spaces between them")
     stop_seconds: Count = Field(30, description="seconds for what was accepted, when it is told to stop")
     log_seconds: Annotated[float, Field(ge=1)] = Field(900.0, description="seconds between two counts in the log")
 
@@ -140,6 +145,8 @@ class CollectorSettings(BaseModel):
     def _fit_together(self) -> None:
         if self.queue_limit < self.list_limit or self.batch_limit < self.list_limit:
             raise ParameterError("queue_limit", self.queue_limit, f"at least list_limit = {self.list_limit}")
+        if (self.log_key is None) != (not self.log_name):
+            raise ParameterError("log_name", self.log_name, "a name, together with log_key; or neither")
         if self.workers > 1 and "://" not in self.store.get_secret_value():
             raise ParameterError("workers", self.workers, "1 for SQLite, which has one writer; more with PostgreSQL")
 

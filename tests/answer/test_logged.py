@@ -98,7 +98,9 @@ def test_witnesses_are_demanded_by_number(tmp_path):
     keys = [one.text for one in SEEN_BY]
     made = MemoryLog([b"first"])
     shown = published(made, witnesses=2)
-    client(tmp_path, policy=Policy(TRUST, log=LOG.text, witnesses=keys, witnesses_needed=2)).accept(shown)
+    accepted = client(tmp_path, policy=Policy(TRUST, log=LOG.text, witnesses=keys, witnesses_needed=2)).accept(shown)
+    assert "The collector has signed that this survey is in its log." in accepted.explain()
+    assert "saw the same log as you: 2." in accepted.explain()
     with pytest.raises(NotLogged, match="2 of 3 needed witnesses"):
         client(tmp_path, policy=Policy(TRUST, log=LOG.text, witnesses=keys)).accept(shown)
 

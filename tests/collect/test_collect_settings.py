@@ -12,6 +12,7 @@ import pytest
 from rrcollect import ParameterError
 from server_agg import CollectorSettings
 from server_agg.collect.http import app
+from server_agg.collect.http import log as log_routes
 from server_agg.collect.http import surveys as survey_routes
 from server_agg.collect.settings import OWN_ADDRESSES, defaults
 from tests.inside.collect import settings_from_environment, variable
@@ -91,7 +92,7 @@ def test_nonsense_is_refused_by_name(bad, words):
 
 def test_a_prefix_is_not_one_of_the_addresses_below_it():
     """A proxy may take the prefix away: what is left must not be read as a prefix again."""
-    routes = [Path(module.__file__).read_text(encoding="utf-8") for module in (app, survey_routes)]
+    routes = [Path(module.__file__).read_text(encoding="utf-8") for module in (app, survey_routes, log_routes)]
     first = {path.split("/")[1] for text in routes for path in re.findall(r'Route\("(/[^"]*)"', text)} - {""}
     assert sorted(first) == list(OWN_ADDRESSES)
 

@@ -1,3 +1,4 @@
 """The inside of rrcollect.deliver, as the tests see it."""
 
 from rrcollect.deliver.schedule import remaining, schedule
+from rrcollect.deliver.transport import HttpLog

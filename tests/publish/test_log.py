@@ -182,7 +182,7 @@ ABOUT = ("clean-sport", 1, "ab" * 32)
 def test_a_proof_shows_that_a_survey_is_in_the_log_and_who_saw_it():
     proof, state = proof_of(ABOUT, witnesses=2)
     assert log.LogProof.read(proof.text) == proof
-    assert log.LogRule(LOG, frozenset(SEEN_BY), 2).check(proof.text, [proof.key], ABOUT) == state
+    assert log.LogRule(LOG, frozenset(SEEN_BY), 2).check(proof.text, [proof.key], ABOUT) == (state, 2)
     with pytest.raises(NotLogged, match="2 of 3 needed witnesses"):
         log.LogRule(LOG, frozenset(SEEN_BY), 3).check(proof.text, [proof.key], ABOUT)
 

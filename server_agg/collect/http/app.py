@@ -34,11 +34,12 @@ from server_agg.collect.http.bodies import NOT_CACHED, BodyBudget, header, reply
 from server_agg.collect.http.findings import Findings
 from server_agg.collect.http.headers import Guard, own_origin, own_path, results_policy, survey_policy, words_for
 from server_agg.collect.http.intake import Intake
+from server_agg.collect.http.log import LogRoutes
 from server_agg.collect.http.surveys import MOST_MADE, SurveyRoutes
 from server_agg.collect.logs import Watch
 from server_agg.collect.metrics import Metrics
 from server_agg.collect.settings import CollectorSettings, OwnerToken
-from server_agg.collect.store.deeds import begin_log
+from server_agg.collect.store.log import begin_log
 from server_agg.collect.store.store import Store
 from server_agg.errors import Refusal, StoreError
 
@@ -135,7 +136,8 @@ class Collector:
         )
         self.findings = Findings(store, self.catalogue, settings)
         changed = self.findings.forget
-        self.surveys = SurveyRoutes(store, self.owner, self.catalogue, settings, self.budget, changed)
+        self.log = LogRoutes.of(store.database, settings, self.budget)
+        self.surveys = SurveyRoutes(store, self.owner, self.catalogue, settings, self.budget, changed, self.log.logged)
 
     def app(self) -> CollectorApp:
         """All of it, guarded."""
@@ -143,6 +145,7 @@ class Collector:
         routes = [
             Route("/reports", intake, methods=["POST"]),
             *self.surveys.routes(),
+            *self.log.routes(),
             Route("/results", self.results),
             Route("/", self.board_page),
             Route("/r/{digest}", self.results_page),
@@ -227,7 +230,9 @@ class Collector:
         """GET /s/{digest}"""
         listed = await self.surveys.listed(request.path_params["digest"])
         origin = own_origin(request.scope, https=self.settings.https)
-        page, status = pages.survey_page(listed, origin, words_for(request.scope), self.surveys.prefix(request))
+        logged = await self.log.of_name(listed.published)
+        prefix = self.surveys.prefix(request)
+        page, status = pages.survey_page(listed, origin, words_for(request.scope), prefix, logged)
         headers = {"cache-control": "no-cache", "vary": "accept-language"}
         headers |= survey_policy(listed.survey.collector, listed.survey.frames) if status == 200 else {}
         return Response(page, status, headers, "text/html")

@@ -23,6 +23,7 @@ from server_agg.collect.http.bodies import encoded
 from server_agg.collect.http.surveys import states_of
 from server_agg.collect.settings import CollectorSettings
 from server_agg.collect.store.fold import tallies_of
+from server_agg.collect.store.log import surveys_of
 from server_agg.collect.store.release import ReleaseOutcome, last_facts, unreleased
 from server_agg.collect.store.store import Store
 from server_agg.count.tallies import Tallies
@@ -121,21 +122,34 @@ class Findings:
         self.catalogue.refresh()
         self.store.folds.fold_unless_busy()
         found = live_results(self.store, [one.survey for one in self.catalogue.all()])
-        states = states_of(self.catalogue, self.settings.grace)
-        return [one | states[one["digest"]] for one in found]
+        states, logged = states_of(self.catalogue, self.settings.grace), self._logged()
+        return [noted(one | states[one["digest"]], logged) for one in found]
+
+    def _logged(self) -> dict[str, int]:
+        """By digest, how many surveys the log has by the publisher of this one, under its name."""
+        counted = surveys_of(self.store.database)
+        listed = [(entry.survey, entry.published) for entry in self.catalogue.all()]
+        return {kept.digest: counted[kept.keys[0], survey.name] for survey, kept in listed}
 
     def _released(self) -> list[dict[str, Any]]:
         self.catalogue.refresh()
         states, last = states_of(self.catalogue, self.settings.grace), last_facts(self.store.database)
-        shown = []
+        shown, logged = [], self._logged()
         for survey in (listed.survey for listed in self.catalogue.all()):
             digest, known = survey.digest, self._public.get(survey.digest)
             if known is None or known[0] != (last[digest].number if digest in last else 0):
                 facts, tallies = self.store.last_release(survey) or (None, Tallies({}))
                 page = released_results(tallies, survey, facts).page()
                 self._public[digest] = known = facts.number if facts else 0, page
-            shown.append(known[1] | states[digest])
+            shown.append(noted(known[1] | states[digest], logged))
         return shown
+
+
+def noted(shown: dict[str, Any], logged: dict[str, int]) -> dict[str, Any]:
+    """What is shown of a survey, with what the log says of its publisher."""
+    count = logged[shown["digest"]]
+    words = f"Surveys that this publisher has put into this collector's log under this name: {count}."
+    return shown | {"logged": count, "beside": [*shown["beside"], words], "notes": [*shown["notes"], words]}
 
 
 def _written(surveys: list[dict[str, Any]], form: str) -> bytes:

@@ -47,7 +47,7 @@ HEADERS = [
     (b"cross-origin-resource-policy", b"same-origin"),
     (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
 ]
-OPEN_TO_ORIGINS = re.compile("/reports|/surveys/([0-9a-f]{64})(?:/withdrawal)?")
+OPEN_TO_ORIGINS = re.compile("/reports|/log/[a-z0-9/.]+|/surveys/([0-9a-f]{64})(?:/withdrawal)?")
 DEFAULT_PORTS = {"http": ":80", "https": ":443"}
 LONGEST, MOST = 1000, 50
 _RANGE = re.compile(r"([A-Za-z]{1,8})(?:-[A-Za-z0-9]{1,8})*(?:[ \t]*;[ \t]*[qQ]=(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?))?")

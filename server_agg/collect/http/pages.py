@@ -97,9 +97,12 @@ def packed(data: bytes) -> bytes:
     return gzip.compress(data, 9, mtime=0)
 
 
-def survey_page(listed: CatalogueEntry, origin: str | None, words: Words, prefix: str = "") -> tuple[str, int]:
+def survey_page(
+    listed: CatalogueEntry, origin: str | None, words: Words, prefix: str = "", logged: int = 1
+) -> tuple[str, int]:
     """The page on which a person answers, if the survey lists this origin, else one that says where; and its status.
-    `prefix`: the path below which this collector is reached."""
+    `prefix`: the path below which this collector is reached; `logged`: how many surveys its log has of this name by the
+    publisher."""
     if not listed.survey.origins or listed.survey.collector == CARRIED:
         return _notice(words, "no_page", "in_apps"), 404
     if origin not in listed.survey.origins:
@@ -107,6 +110,7 @@ def survey_page(listed: CatalogueEntry, origin: str | None, words: Words, prefix
     keys, publisher = " ".join(listed.published.keys), html.escape(listed.survey.publisher)
     element = SURVEY.format(digest=listed.published.digest, keys=keys, publisher=publisher)
     script = SCRIPT.format(module="rr-survey.mjs", root="../")
+    element += f'<p class="foot">{words.say("in_log", count=str(logged))}</p>'
     inside = f'{element}<noscript><p class="notice">{words.say("needs_script")}</p></noscript>'
     return _filled(words, title=words.say("survey"), kind="survey", script=script, inside=inside, root="../"), 200
 

@@ -57,7 +57,8 @@ PREVIEW = {(): False, (("preview", "1"),): True}  # by the query
 
 @dataclass(eq=False)
 class SurveyRoutes:
-    """What may be done with surveys; `changed` is called when results are to be counted again."""
+    """What may be done with surveys; `changed` is called when results are to be counted again, and `logged` puts the
+    proof beside an envelope that the survey of this digest is in the log."""
 
     store: Store
     owner: OwnerToken
@@ -65,6 +66,7 @@ class SurveyRoutes:
     settings: CollectorSettings
     budget: BodyBudget
     changed: Callable[[], None]
+    logged: Callable[[str, bytes], bytes]
 
     def routes(self) -> list[Route]:
         """All of them."""
@@ -125,11 +127,11 @@ class SurveyRoutes:
 
     def _log(self) -> dict[str, Any]:
         try:
-            entries = self.store.log()
+            log = self.store.log()
         except UnfitDatabase as error:
             return {"trouble": str(error), "checkpoint": None, "entries": []}
-        shown = [{"moment": one.moment, "deed": one.deed, "survey": one.survey} for one in entries]
-        return {"trouble": None, "checkpoint": entries[-1].checkpoint if entries else None, "entries": shown}
+        shown = [{"moment": one.moment, "deed": one.deed, "survey": one.survey} for one in log.deeds]
+        return {"trouble": None, "checkpoint": log.checkpoint, "entries": shown}
 
     def _overview(self, prefix: str) -> list[dict[str, Any]]:
         self.catalogue.refresh()
@@ -193,9 +195,9 @@ class SurveyRoutes:
 
     async def envelope(self, request: Request) -> Response:
         """GET /surveys/{digest}"""
-        listed = await self.listed(request.path_params["digest"])
-        headers = {"cache-control": "public, max-age=3600, immutable"}
-        return Response(listed.published.envelope, 200, headers, "application/json")
+        published = (await self.listed(request.path_params["digest"])).published
+        envelope = await asyncio.to_thread(self.logged, published.digest, published.envelope)
+        return Response(envelope, 200, {"cache-control": "public, max-age=3600"}, "application/json")
 
     async def withdraw(self, request: Request) -> Response:
         """POST /surveys/{digest}/withdrawal: the publisher's signature is asked for, and nobody's token."""

@@ -19,7 +19,8 @@ Rules
 | `answers` | sealed: the answers of crowds whose sums would tell them, or that are still to be released |
 | `released` | sums for strangers: what is public, a line for each label of blocks (`release_rule`) |
 | `releases` | one line per release: when, the headline's round, and the smallest crowd of each question |
-| `deeds` | the owner's log, a line for each entry (`deeds`) |
+| `log` | an entry for each published survey and each deed of the owner (`log`) |
+| `log_hashes`, `log_notes` | the hashes of its tiles, and the states of it that witnesses signed |
 | `ids` | ids that were folded, with the number of their survey |
 | `reports` | rows that were folded, if the owner keeps rows |
 | `invites`, `spent` | hashes of tickets: those that are good, and those that were spent on a question and round |
@@ -68,7 +69,10 @@ STEPS = (
         "design, segments)) {clustered}",
         "CREATE TABLE releases (survey TEXT NOT NULL, number INTEGER NOT NULL, moment BIGINT NOT NULL, headline "
         "INTEGER, crowds TEXT NOT NULL, PRIMARY KEY (survey, number)) {clustered}",
-        "CREATE TABLE deeds (number BIGINT PRIMARY KEY, line TEXT NOT NULL) {clustered}",
+        "CREATE TABLE log (number BIGINT PRIMARY KEY, entry TEXT NOT NULL, line TEXT NOT NULL) {clustered}",
+        "CREATE TABLE log_hashes (level INTEGER NOT NULL, number BIGINT NOT NULL, hash {bytes} NOT NULL, PRIMARY KEY "
+        "(level, number)) {clustered}",
+        "CREATE TABLE log_notes (size BIGINT PRIMARY KEY, seen INTEGER NOT NULL, note TEXT NOT NULL) {clustered}",
         "CREATE TABLE ids (id {bytes} PRIMARY KEY, survey INTEGER NOT NULL) {clustered}",
         "CREATE TABLE reports (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
         "NULL, answer TEXT NOT NULL, id TEXT PRIMARY KEY, ticket TEXT, segments TEXT NOT NULL) {clustered}",

@@ -70,8 +70,8 @@ from server_agg.collect.store.crowds import (
     with_more,
 )
 from server_agg.collect.store.database import COLUMNS
-from server_agg.collect.store.deeds import add_deed
 from server_agg.collect.store.epochs import NOTHING_GATHERED, NOTHING_SEEN, Epochs, GatheredReports, Group, KeyRing
+from server_agg.collect.store.log import add_deed
 from server_agg.collect.store.reports import SPENDING, Cell, CellCount, Crowd, IncomingReport, Spending
 from server_agg.count.tallies import Tallies, TallyKey
 from server_agg.count.tally import Tally

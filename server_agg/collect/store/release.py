@@ -40,9 +40,9 @@ from server_agg.collect.store.crowds import (
     with_more,
 )
 from server_agg.collect.store.database import Database
-from server_agg.collect.store.deeds import add_deed
 from server_agg.collect.store.epochs import GatheredReports, KeyRing
 from server_agg.collect.store.fold import Folds, tallies_of
+from server_agg.collect.store.log import add_deed
 from server_agg.collect.store.release_rule import Release, hierarchy, next_release
 from server_agg.collect.store.reports import Cell, CellCount
 from server_agg.count.tallies import Tallies

@@ -33,10 +33,10 @@ from server_agg.collect.catalogue import Catalogue, Shelf
 from server_agg.collect.keeping import Backup, back_up, export, ingest
 from server_agg.collect.settings import GRACE, LONGEST_DAYS, CollectorSettings, variable
 from server_agg.collect.store.database import BETWEEN, Database, closed_on_failure
-from server_agg.collect.store.deeds import Deed, read_log
 from server_agg.collect.store.epochs import Epochs
 from server_agg.collect.store.fold import Folds
 from server_agg.collect.store.keys import KeyFolder
+from server_agg.collect.store.log import StoreLog, read_log
 from server_agg.collect.store.release import SAME, LastRelease, ReleaseOutcome, last_release, make_release
 from server_agg.collect.store.reports import IncomingReport
 from server_agg.collect.store.taking import ReportOutcome, take
@@ -200,13 +200,13 @@ class Store:
         surveys, unfinished = len(self.shelf.surveys()), tuple(self.folds.unfinished())
         return StoreState(surveys, counted, waiting, self.folds.keeps_rows(), unfinished)
 
-    def log(self, checkpoint: str | None = None) -> list[Deed]:
-        """The owner's log, verified, also against a checkpoint that was kept elsewhere (`deeds`).
+    def log(self, checkpoint: str | None = None) -> StoreLog:
+        """The owner's log, verified, also against a checkpoint that was kept elsewhere (`store.log`).
 
         >>> import pathlib, tempfile
         >>> with open_store(pathlib.Path(tempfile.mkdtemp(), "reports.sqlite3")) as store:
-        ...     store.log()
-        []
+        ...     store.log().size
+        0
         """
         return read_log(self.database, checkpoint)
 

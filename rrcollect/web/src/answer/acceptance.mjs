@@ -41,7 +41,7 @@ export async function acceptSurvey(envelope, policy, given = {}) {
 }
 
 /** Enough of the publisher's own keys have signed exactly this survey, which is returned as its signed bytes say it.
- * @param {{survey: Survey, digest: string, signers: Set<string>, state?: Checkpoint | null}} accepted @param {Policy} policy @returns {Promise<Survey>} */
+ * @param {{survey: Survey, digest: string, signers: Set<string>, state?: Checkpoint & {witnesses: number} | null}} accepted @param {Policy} policy @returns {Promise<Survey>} */
 export async function checkTrust({ survey, digest, signers, state }, policy) {
   checkSigners(survey.publisher, signers, policy);
   if (policy.logged && state?.origin !== policy.logged.log.split("+")[0]) refuse("NotLogged", "the survey was accepted under a policy that names no log, or another one");

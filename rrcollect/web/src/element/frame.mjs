@@ -101,7 +101,8 @@ export class Frame {
       make("p", { "data-text": name }, ...this.words.parts(name, { [name]: inside }));
     const to = () => make("a", { href: link, target: "_blank", rel: "noopener noreferrer" }, this.foreign("span", privacy));
     const short = make("bdi", { class: "digest" }, shortDigest(this.accepted.digest)), mark = make("p", { class: "small quiet", "data-text": "digest" }, ...this.words.parts("digest", { digest: short }));
-    return [...(this.said(contact) ? [text("contact", this.foreign("span", contact))] : []), ...(link ? [text("privacy", to())] : []), mark];
+    const { state } = this.accepted, told = state ? [this.words.say("logged"), ...(state.witnesses ? [this.words.say("witnessed", { count: String(state.witnesses) })] : [])] : [];
+    return [...told.map((line) => make("p", { class: "small quiet" }, line)), ...(this.said(contact) ? [text("contact", this.foreign("span", contact))] : []), ...(link ? [text("privacy", to())] : []), mark];
   }
 
   /** What a person should know, in a few words with a drawing; all of it one tap away. @param {Question[]} asked */

@@ -73,7 +73,7 @@ function readProof(text) {
 
 /** The state of the log in which a survey by one of its signers is; NotLogged if the proof does not show it.
  * @param {LogRule} rule @param {string | null} proof @param {Set<string>} signers @param {string} name @param {number} version @param {string} digest
- * @returns {Promise<Checkpoint>} */
+ * @returns {Promise<Checkpoint & {witnesses: number}>} and how many of the witnesses signed it */
 export async function checkLogged(rule, proof, signers, name, version, digest) {
   const log = await readKey(rule.log, LOG), witnesses = await Promise.all(rule.witnesses.map((one) => readKey(one, WITNESS)));
   if (proof === null) return refuse("NotLogged", "this policy takes surveys of a log only, and this envelope has no proof that it is there");
@@ -82,7 +82,7 @@ export async function checkLogged(rule, proof, signers, name, version, digest) {
   const { state, seen } = await readCheckpoint(note, log, witnesses);
   if (seen.size < rule.needed) refuse("NotLogged", `${seen.size} of ${rule.needed} needed witnesses have signed this state of the log`);
   await checkInclusion(await leafHash(canonical({ digest, key, name, version })), index, state.size, state.root, path);
-  return state;
+  return { ...state, witnesses: seen.size };
 }
 
 /** Returns if one of two signed states goes on from the other; SplitLog if the log showed two histories.
