@@ -1,4 +1,5 @@
 """The inside of rrcollect.deliver, as the tests see it."""
 
+from rrcollect.deliver import bhttp, encapsulation
 from rrcollect.deliver.schedule import remaining, schedule
 from rrcollect.deliver.transport import HttpLog
