@@ -96,7 +96,7 @@ def pytest_configure(config):
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
     names = [item.nodeid for item in items]
-    gone = left_out(names, os.environ.get("RRCOLLECT_REACH"))
+    gone = left_out(names, os.environ.get("REACH_PART"))
     config.hook.pytest_deselected(items=[item for item, left in zip(items, gone, strict=True) if left])
     items[:] = [item for item, left in zip(items, gone, strict=True) if not left]
     for item in items:

@@ -287,7 +287,7 @@ def test_a_page_that_was_loaded_once_is_answered_offline_and_sent_later(collecto
         page.get_by_role("radio", name="Yes").wait_for()
         kept = [f"/surveys/{digest}", "/assets/element/explanation.mjs", "/assets/words/en.json"]
         there = f"Promise.all({kept}.map((one) => caches.match(one))).then((found) => found.every(Boolean))"
-        page.wait_for_function(f"navigator.serviceWorker.controller && {there}")
+        page.wait_for_function(f"navigator.serviceWorker.controller && {there}", timeout=60_000)
         visit.context.set_offline(True)
         page.reload()
         page.get_by_text("How does this protect me?").click()

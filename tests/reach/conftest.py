@@ -2,4 +2,4 @@
 
 import os
 
-collect_ignore_glob = [] if "RRCOLLECT_REACH" in os.environ else ["parts/*"]
+collect_ignore_glob = [] if "REACH_PART" in os.environ else ["parts/*"]

@@ -61,6 +61,6 @@ def variables(part: Part, python: Path) -> dict[str, str]:
         **os.environ,
         "PATH": os.pathsep.join([str(python.parent), os.environ.get("PATH", "")]),
         "PYTHONPATH": str(ROOT),
-        "RRCOLLECT_REACH": part.name,
+        "REACH_PART": part.name,
         "REACH_NODE": str(python.parents[1] / "node"),
     }

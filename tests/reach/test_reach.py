@@ -17,7 +17,10 @@ from tests.reach.rows import NOT_RUN, PARTS
 from tests.reach.running import recorded
 from tests.support.marks import RARE
 
-CASES = ("", "[postgres-kill]", "[.csv]", "[optimal]", "[1]", "[regression_and_lie_detection]")  # of parametrised tests
+CASES = (  # of parametrised tests
+    "", "[postgres-kill]", "[.csv]", "[optimal]", "[1]", "[2]", "[regression_and_lie_detection]", "[390]", "[1280]",
+    "[firefox]", "[open]", "[bigint]", "[a1-b1-p00 = 1, p11 = 1]",
+)  # fmt: skip
 
 
 def here(part: Part) -> Path:

@@ -24,6 +24,8 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
     "--disable-dev-shm-usage",
+    "--disable-site-isolation-trials",
+    "--renderer-process-limit=1",  # of a new process for each page most of the time is its start
 ]
 
 

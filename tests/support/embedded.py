@@ -31,16 +31,19 @@ POLICY = (
 
 
 class Site:
-    """A web site in a thread, whose one page embeds a survey; `attributes` of the element, `html` of the page."""
+    """A web site in a thread, whose page embeds a survey; `attributes` of the element, `html` of the page.
+
+    `more` pages have attributes of their own, by their path."""
 
     def __init__(self, collector: str, attributes: str = "", html: str = "") -> None:
-        self.attributes, self.html = attributes, html
+        self.attributes, self.html, self.more = attributes, html, dict[str, str]()
         site = self
 
         class Handler(http.server.BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 files = {"/page.css": (STYLE, "text/css"), "/page.mjs": (SCRIPT, "text/javascript")}
-                files["/"] = (PAGE.format(attributes=site.attributes, html=site.html), "text/html")
+                for path, given in {"/": site.attributes, **site.more}.items():
+                    files[path] = (PAGE.format(attributes=given, html=site.html), "text/html")
                 if self.path.startswith("/around?"):  # a page around another one
                     files[self.path] = (AROUND.format(inside=self.path.partition("?")[2]), "text/html")
                 if self.path.startswith("/web/") and ".." not in self.path:

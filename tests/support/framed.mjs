@@ -7,7 +7,7 @@ import { readFileSync } from "node:fs";
 const given = JSON.parse(readFileSync(0, "utf8"));
 const { default: puppeteer } = await import(given.puppeteer);
 const args = given.browser === "chrome" ? ["--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-dev-shm-usage"] : [];
-const browser = await puppeteer.launch({ browser: given.browser, executablePath: given.program, headless: true, args });
+const browser = await puppeteer.launch({ browser: given.browser, executablePath: given.program, headless: given.browser === "chrome" ? "shell" : true, args });
 const LOOK = `(() => {
   const root = document.querySelector("rr-survey")?.shadowRoot;
   return root?.querySelector("[role=radio]") ? "asks" : root?.querySelector("[data-state]")?.dataset.state ?? null;
