@@ -302,6 +302,10 @@ class Mechanism(Private):
     def noise(self, answers: Any) -> NDArray[np.float64]:
         """e for every answer, as `unbiased`: unbiased for the variance that the mechanism adds to r."""
 
+    @abstractmethod
+    def chances(self, answers: Any) -> NDArray[np.float64]:
+        """P(answer | truth) of every answer, one column per truth: what a likelihood is made of."""
+
     # ---- in words ---------------------------------------------------------------------------------------------
 
     @abstractmethod

@@ -8,7 +8,7 @@ Rules
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -34,6 +34,11 @@ def probabilities(design: Any, n: int) -> tuple[Floats, NDArray[np.intp]]:
     """
     found, places = distinct_designs(design, n)
     return np.array([_row(one) for one in found]).reshape(-1, 4), places
+
+
+def each_its_own(design: Any) -> bool:
+    """Whether it is a design for each record, and not one."""
+    return isinstance(design, Iterable) and not isinstance(design, str)
 
 
 def _row(design: Design) -> tuple[float, float, float, float]:

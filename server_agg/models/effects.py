@@ -5,7 +5,7 @@
         ∂s/∂z_j = s'β_j                a covariate with more than two values
         s(z_j = 1) − s(z_j = 0)        a covariate that is 0 or 1
     with the delta method's standard error, the covariates taken as fixed.
-Effects are on the truth's prevalence, not on the randomised answer's rate.
+Effects are on the truth's prevalence, not on the randomised answer's rate; of a choice on the share of each option.
 
 By formula ("answer ~ age + C(region)" on a data frame, extra `analysis`).  Formulas are read by formulaic, in R's
 notation.  Missing values are refused, not dropped: who did not answer is a question for the researcher, not for a
@@ -30,13 +30,17 @@ from server_agg.estimates.methods import checked_method
 from server_agg.estimates.numerics import t_quantile
 from server_agg.models.columns import matrix_of, names_of
 from server_agg.models.fits import INTERCEPT, Fit, tested, wald_bar
+from server_agg.models.outcome import Averaged
 from server_agg.results.findings import Findings
 from server_agg.results.interval import Interval, exact_level
 from server_agg.results.row import SHARES, Row, Scale
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
-    from server_agg.models.outcome import Outcome
+    from server_agg.models.options import Options
+    from server_agg.models.outcome import Outcome, Predicted
+
+    AnyOutcome = Outcome | Options
 
 COVERED = "prevalence among people with these covariates"
 CHANGE = Scale(axis="change of the prevalence (1 = 100 points)")
@@ -75,67 +79,71 @@ def _by_name(frame: Any, wanted: list[str]) -> Any:
     return frame[[there[name] for name in wanted]]
 
 
-def predictions(fit: Fit, model: Outcome, rows: Floats) -> Findings:
-    """The prevalence for rows of the model matrix."""
-    curve, etas, errors = model.link.curve, rows @ fit.coefficients, fit.deviations(rows)
-    at, df = curve(etas), fit.df
-    method = f"wald on the {model.link.scale.replace(' ', '-')}"
+def predictions(fit: Fit, model: AnyOutcome, rows: Floats) -> Findings:
+    """The prevalence, or the share of each option, for rows of the model matrix."""
+    columns = [_predicted(fit, each) for each in model.predicted(fit.coefficients, rows)]
+    return _found([row for person in zip(*columns, strict=True) for row in person], COVERED, fit)
+
+
+def _predicted(fit: Fit, found: Predicted) -> list[Row]:
+    """The rows of one option, one for each person; `curve` makes shares of η."""
+    link, df, errors = found.link, fit.df, fit.deviations(found.ways)
+    at, method = link.curve(found.eta), f"wald on the {link.scale.replace(' ', '-')}"
 
     def row(place: int) -> Row:
-        eta, error = float(etas[place]), float(errors[place])
+        eta, error = float(found.eta[place]), float(errors[place])
 
         def bar(level: NumberLike, asked: str | None) -> Interval[Any]:
             checked_method("coefficient", asked or "wald")
             z = t_quantile((1 - exact_level(level)) / 2, df)
-            ends = curve(np.array([eta - z * error, eta + z * error])).share
+            ends = link.curve(np.array([eta - z * error, eta + z * error])).share
             return Interval((float(ends[0]), float(ends[1])), method=method, level=level, target=COVERED)
 
         of_share = float(at.steep[place] * error) if math.isfinite(error) else None
-        return Row(str(place), fit.records, float(at.share[place]), of_share, bar, scale=SHARES)
+        name = ": ".join(filter(None, [str(place), found.label]))
+        return Row(name, fit.records, float(at.share[place]), of_share, bar, scale=SHARES)
 
-    return _found([row(place) for place in range(len(rows))], COVERED, fit)
+    return [row(place) for place in range(len(found.eta))]
 
 
 def contrast(
-    fit: Fit, model: Outcome, name: str, kind: str, matrices: tuple[Floats, Floats], *, over: float = 1.0
-) -> Row:
+    fit: Fit, model: AnyOutcome, name: str, kind: str, matrices: tuple[Floats, Floats], *, over: float = 1.0
+) -> list[Row]:
     """The mean of (s(high) − s(low))/over, where `matrices` are high and low, two versions of the model matrix."""
-    high, low = matrices
-    share = _shares(model) / over
-    up, down = (model.link.curve(x @ fit.coefficients) for x in (high, low))
-    slope = (share * up.steep) @ high - (share * down.steep) @ low
-    return _effect(fit, name, kind, float(share @ (up.share - down.share)), slope)
+    ends = (model.averaged(fit.coefficients, x, _shares(model) / over) for x in matrices)
+    found = [Averaged(up.label, up.value - down.value, up.slope - down.slope) for up, down in zip(*ends, strict=True)]
+    return _effects(fit, name, kind, found)
 
 
-def _shares(model: Outcome) -> Floats:
+def _shares(model: AnyOutcome) -> Floats:
     weights = np.ones(model.n) if model.weights is None else model.weights
     return np.asarray(weights / weights.sum(), np.float64)
 
 
-def _effect(fit: Fit, name: str, kind: str, value: float, slope: Floats) -> Row:
-    error, df = float(fit.deviations(slope[None, :])[0]), fit.df
-    bar = wald_bar(value, error, f"average effect of {name}", df=df)
-    known, p = error if math.isfinite(error) else None, tested(value, error, df)
-    return Row(name, fit.records, value, known, bar, p, None, CHANGE, {"kind": kind})
+def _effects(fit: Fit, name: str, kind: str, found: Sequence[Averaged]) -> list[Row]:
+    """A row for each share."""
+    rows, df = [], fit.df
+    for label, value, slope in found:
+        error, called = float(fit.deviations(slope[None, :])[0]), ": ".join(filter(None, [name, label]))
+        bar = wald_bar(value, error, f"average effect of {called}", df=df)
+        known, p = error if math.isfinite(error) else None, tested(value, error, df)
+        rows.append(Row(called, fit.records, value, known, bar, p, None, CHANGE, {"kind": kind}))
+    return rows
 
 
-def marginal_effects(fit: Fit, model: Outcome, names: Sequence[str] | None) -> Findings:
+def marginal_effects(fit: Fit, model: AnyOutcome, columns: Sequence[str], names: Sequence[str] | None) -> Findings:
     """The average marginal effect of every covariate (or of those named), column by column."""
-    x = model.covariates
-    at = model.link.curve(x @ fit.coefficients)
-    steep = _shares(model) * at.steep
-    found = []
-    for name in [n for n in fit.names if n != INTERCEPT] if names is None else names:
-        j = fit.place(name)
+    x, found = model.covariates, []
+    for name in [n for n in columns if n != INTERCEPT] if names is None else names:
+        if name not in columns:
+            raise ParameterError("name", name, f"one of {list(columns)}")
+        j = columns.index(name)
         if np.isin(x[:, j], (0.0, 1.0)).all():
             high, low = x.copy(), x.copy()
             high[:, j], low[:, j] = 1.0, 0.0
-            found.append(contrast(fit, model, name, "0 to 1", (high, low)))
+            found += contrast(fit, model, name, "0 to 1", (high, low))
         else:
-            beta = float(fit.coefficients[j])
-            slope = (steep * at.bend * beta) @ x
-            slope[j] += float(steep.sum())
-            found.append(_effect(fit, name, "slope", float(steep.sum()) * beta, slope))
+            found += _effects(fit, name, "slope", model.slopes(fit.coefficients, j, _shares(model)))
     return _found(found, "prevalence", fit)
 
 
@@ -188,10 +196,10 @@ class Formula:
             raise ParameterError("data", type(frame).__name__, allowed) from error
         return np.ascontiguousarray(found.to_numpy(), dtype=np.float64)
 
-    def effects(self, fit: Fit, model: Outcome, names: Sequence[str] | None) -> Findings:
+    def effects(self, fit: Fit, model: AnyOutcome, names: Sequence[str] | None) -> Findings:
         """Average marginal effects of variables: slopes of numbers, and each category against the first."""
         used = sorted(str(v) for v in self.spec.required_variables)
-        found = []
+        found: list[Row] = []
         for name in used if names is None else names:
             if name not in used:
                 raise ParameterError("name", name, f"one of {used}")
@@ -200,11 +208,11 @@ class Formula:
             if column.dtype.kind in "if" and len(values) > 2:
                 half = 1e-4 * float(column.std())
                 high, low = (self.rows(self.data.assign(**{name: column + d})) for d in (half, -half))
-                found.append(contrast(fit, model, name, "slope", (high, low), over=2 * half))
+                found += contrast(fit, model, name, "slope", (high, low), over=2 * half)
                 continue
             low = self.rows(self.data.assign(**{name: values[0]}))
             for value in values[1:]:
                 high = self.rows(self.data.assign(**{name: value}))
                 label = name if len(values) == 2 else f"{name}[{value}]"
-                found.append(contrast(fit, model, label, f"{values[0]} to {value}", (high, low)))
+                found += contrast(fit, model, label, f"{values[0]} to {value}", (high, low))
         return _found(found, "prevalence", fit)

@@ -121,7 +121,7 @@ class Fit(Result):
     @property
     def df(self) -> float:
         """Degrees of freedom of the standard errors: the survey's, or infinitely many."""
-        return self.survey_df if self.kind == "survey" else math.inf
+        return self.survey_df if self.kind in ("survey", "replicates") else math.inf
 
     @cached_property
     def _spread(self) -> Floats:
@@ -138,7 +138,7 @@ class Fit(Result):
         ways = rows if self.basis is None else rows @ self.basis
         squares = np.einsum("ij,jk,ik->i", ways, self._spread, ways)
         found = np.asarray(np.sqrt(np.maximum(squares, 0)), np.float64)
-        if self.kind != "survey" or self.alone is None:
+        if self.kind not in ("survey", "replicates") or self.alone is None:
             return found
         return np.where(self.alone(rows), math.inf, found)
 

@@ -21,16 +21,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
 from rrcollect.errors import ParameterError
 from server_agg.errors import NoInformation, NotConverged, NotIdentified, Separation
-from server_agg.models.outcome import Outcome
 
 if TYPE_CHECKING:
-    from server_agg.models.outcome import Floats
+    from server_agg.models.options import Options
+    from server_agg.models.outcome import Floats, Outcome
+
+AnyOutcome = TypeVar("AnyOutcome", bound="Outcome | Options")
 
 RADIUS = 5.0
 TOLERANCE = 1e-20
@@ -54,8 +56,9 @@ class Climb:
     direction: Floats  # the flattest
 
 
-def orthonormal(model: Outcome, names: Sequence[str]) -> tuple[Outcome, Floats]:
-    """The model with covariates Q = ZR⁻¹, and R⁻¹; refuses covariates that are combinations of others, by name."""
+def orthonormal(model: AnyOutcome, names: Sequence[str]) -> tuple[AnyOutcome, Floats]:
+    """The model with covariates Q = ZR⁻¹, and R⁻¹ for its coefficients; refuses covariates that are combinations of
+    others, by name."""
     if model.n < model.size:
         raise ParameterError("answers", f"{model.n} records", f"at least {model.size}, one for each coefficient")
     triangle = model.triangle()
@@ -64,7 +67,7 @@ def orthonormal(model: Outcome, names: Sequence[str]) -> tuple[Outcome, Floats]:
         if norm == 0:
             raise NotIdentified(f"covariate {name!r} is 0 in every record (with a weight); leave it out")
     _, spread, directions = np.linalg.svd(triangle / norms)
-    if len(spread) < model.size or spread[-1] < COLLINEAR * spread[0]:
+    if len(spread) < model.width or spread[-1] < COLLINEAR * spread[0]:
         share = np.abs(directions[-1])
         involved = [name for name, x in zip(names, share, strict=True) if x > 1e-3 * share.max()]
         raise NotIdentified(
@@ -72,10 +75,10 @@ def orthonormal(model: Outcome, names: Sequence[str]) -> tuple[Outcome, Floats]:
             "their coefficients cannot be told apart; leave one of them out"
         )
     inverse = np.asarray(np.linalg.inv(triangle), np.float64)
-    return model.transformed(inverse), inverse
+    return model.transformed(inverse), model.lifted(inverse)  # type: ignore[return-value]
 
 
-def climb(model: Outcome, start: Floats, limit: int = LONGEST, *, cautious: bool = False) -> Climb:
+def climb(model: AnyOutcome, start: Floats, limit: int = LONGEST, *, cautious: bool = False) -> Climb:
     """Damped Fisher scoring from `start`, on orthonormal covariates; never raises.  If `cautious`, no step is whole."""
     radius = 1.0 if cautious else RADIUS
     gamma, last_gain, last = start, np.inf, np.inf
@@ -129,22 +132,22 @@ def climb(model: Outcome, start: Floats, limit: int = LONGEST, *, cautious: bool
     return ended("flat" if flat else "stopped")
 
 
-def _open(model: Outcome, gamma: Floats, level: float, errors: Sequence[Floats]) -> bool:
+def _open(model: AnyOutcome, gamma: Floats, level: float, errors: Sequence[Floats]) -> bool:
     """Whether ℓ stays level one standard error further, along the flattest direction or uphill, on either side."""
     return any(level - model.log_likelihood(gamma + sign * step) < 0.01 for step in errors for sign in (1.0, -1.0))
 
 
-def maximise(model: Outcome, names: Sequence[str], start: Floats | None = None) -> tuple[Climb, Outcome, Floats]:
-    """The maximum, the orthonormal model and R⁻¹; or the error that says why there is none."""
+def maximise(model: AnyOutcome, names: Sequence[str], start: Floats | None = None) -> tuple[Climb, AnyOutcome, Floats]:
+    """The maximum, the orthonormal model and R⁻¹ for its coefficients; or the error that says why there is none.
+    `names` are those of the columns."""
     scaled, inverse = orthonormal(model, names)
-    weights = np.ones(model.n) if model.weights is None else model.weights
-    most = float(np.bincount(model.places, weights, len(model.table)) @ model.best_information)
+    most = model.most_information
     if most < LEAST_INFORMATION:
         raise NoInformation(
-            f"even at prevalence 1/2 these {model.n} answers would leave the log-odds a standard error of "
+            f"even at equal shares these {model.n} answers would leave the log-odds a standard error of "
             f"{most**-0.5 if most else np.inf:.3g}: use more answers, or designs with p00 + p11 farther from 1"
         )
-    zero = np.zeros(model.size)
+    zero = np.linalg.solve(inverse, model.origin).astype(np.float64)
     first = zero if start is None else np.linalg.solve(inverse, start).astype(np.float64)
     runaway = None
     for begin, cautious in ([(first, False)] if start is not None else []) + [(zero, False), (zero, True)]:
@@ -154,7 +157,7 @@ def maximise(model: Outcome, names: Sequence[str], start: Floats | None = None) 
         if found.verdict == "flat" and begin is zero:
             runaway = runaway or found
     if runaway is not None:
-        raise Separation(_separation(model, names, inverse, runaway))
+        raise Separation(_separation(model, model.coefficient_names(names), inverse, runaway))
     raise NotConverged(
         f"no maximum after {found.iterations} steps of damped Fisher scoring (log-likelihood "
         f"{found.log_likelihood:.6g}): use covariates of moderate size, fewer of them, or more answers"
@@ -182,16 +185,10 @@ def uphill(
     return np.asarray(found.x, np.float64), int(found.nit)
 
 
-def _separation(model: Outcome, names: Sequence[str], inverse: Floats, found: Climb) -> str:
-    scale = np.sqrt(np.mean(model.covariates**2, axis=0))
-    share = np.abs(inverse @ found.direction) * scale
+def _separation(model: AnyOutcome, names: Sequence[str], inverse: Floats, found: Climb) -> str:
+    share = np.abs(inverse @ found.direction) * model.scales()
     involved = [name for name, x in zip(names, share, strict=True) if x > 0.05 * share.max()]
-    s = model.link.curve(model.eta(inverse @ found.gamma)).share
-    to0, to1 = int((s < 1e-3).sum()), int((s > 1 - 1e-3).sum())
-    if model.answers.min() == model.answers.max():
-        why = f"all {model.n} answers are {int(model.answers[0])}"
-    else:
-        why = f"the fitted prevalence tends to 0 for {to0} and to 1 for {to1} of {model.n} records"
+    why = model.runaway(inverse @ found.gamma)
     return (
         f"the likelihood has no maximum: it keeps rising while the coefficients of {', '.join(involved)} run away "
         f"({why}). A group with fewer (or more) 1s than its design gives at prevalence 0 (or 1) does this: use "

@@ -16,18 +16,19 @@ The other way round, E(r | x) = E(t | x): the linear probability model is least 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from server_agg.errors import NoInformation
 from server_agg.models.columns import nearly_dependent, shown_by_one
 from server_agg.models.fits import Fit, few_clusters
-from server_agg.sampling.sample import Sample
+from server_agg.models.sampled import Sampled, replicate_weights, replicated_df
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
+    from server_agg.sampling.sample import Sample
 
 
 class MomentRegression(NamedTuple):
@@ -84,29 +85,37 @@ def moment_regression(y: Floats, r: Floats, z: Floats, weights: Floats | None = 
 def by_moments(
     title: str,
     labels: Sequence[str],
-    drawn: Mapping[str, Any],
+    sampled: Sampled,
     fit: Callable[[Floats | None], MomentRegression],
     *,
     columns: Floats,
     assumption: str,
+    noise: Callable[[Sample], Floats] | None = None,
 ) -> Fit:
-    """A fit from moments, with the errors of the survey where it is one (`drawn`: weights, clusters, strata);
-    `columns` are those of the coefficients."""
-    (n, k), plain = columns.shape, all(given is None for given in drawn.values())
-    sample = None if plain else Sample.of(n, **drawn)
+    """A fit from moments, with the errors of the survey where it is one; `columns` are those of the coefficients,
+    `noise` is that of the answers of a population taken in part."""
+    (n, k), sample = columns.shape, sampled.sample(len(columns))
+    replicates = sampled.replicates(sample)
     q, triangle = np.linalg.qr(columns)
     found = fit(None if sample is None else sample.weights)
     spread: dict[str, Callable[[], Floats]] = {"sandwich": lambda: found.covariance}
-    if sample is None:
-        kind, df, told = "sandwich", math.inf, []
-    else:
-        left, factor = sample.df_of_coefficients(k)
-        kind, df, told = "survey", float(left), few_clusters(sample, left)
-        spread["survey"] = lambda: factor * sample.covariance(found.influence)
-    alone = None
+    kind, df, told, alone = "sandwich", math.inf, nearly_dependent(triangle, labels), None
+    if sample is not None:
+        noisy = noise(sample) if noise is not None and sample.fraction.any() else np.zeros(1)
+        (left, factor), n = sample.df_of_coefficients(k), int(np.count_nonzero(sample.weights))
+        kind, df, told = "survey", float(left), [*told, *few_clusters(sample, left)]
+        spread["survey"] = lambda: factor * sample.covariance(found.influence) + noisy
     if sample is not None and sample.clustered:
         alone = shown_by_one(q, sample.unit, np.linalg.inv(triangle))
+    if sample is not None and replicates is not None:
+        kind, df = "replicates", replicated_df(replicates, sample, k)
+
+        def again() -> Floats:
+            every = (fit(replicate_weights(replicates, sample, r)).coefficients for r in range(replicates.count))
+            return replicates.spread(np.array(list(every)), found.coefficients) + noisy
+
+        spread["replicates"] = again
     return Fit(
-        title, n, tuple(labels), found.coefficients, spread, kind, df, assumption=assumption,
-        told=(*nearly_dependent(triangle, labels), *told), alone=alone,
+        title, n, tuple(labels), found.coefficients, spread, kind, df, assumption=assumption, told=tuple(told),
+        alone=alone,
     )  # fmt: skip

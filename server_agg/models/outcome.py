@@ -24,7 +24,7 @@ A link is one row of `LINKS`; η is cut where s' would become 0 in a computer, s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -36,6 +36,8 @@ from server_agg.estimates.numerics import scipy_special
 from server_agg.models.columns import matrix_of, probabilities, vector_of
 
 if TYPE_CHECKING:
+    from typing import Self
+
     from numpy.typing import NDArray
 
     Floats = NDArray[np.float64]
@@ -43,6 +45,7 @@ if TYPE_CHECKING:
 FARTHEST = 700.0
 FARTHEST_PROBIT = 37.0
 BLOCK = 8000  # numbers of a block of covariates
+COVARIANCES = ("expected", "observed", "outer", "sandwich", "survey", "replicates")  # see `inference`; first: the usual
 
 
 class Curve(NamedTuple):
@@ -62,6 +65,11 @@ class Link(NamedTuple):
     shares: Callable[[Floats], tuple[Floats, Floats]]
     steep: Callable[[Floats, Floats, Floats], Floats]
     bend: Callable[[Floats, Floats, Floats], Floats]
+
+    @property
+    def odds(self) -> bool:
+        """Whether coefficients are log odds."""
+        return self.name == "logit"
 
     def curve(self, eta: Floats) -> Curve:
         """All three."""
@@ -103,6 +111,17 @@ def checked_link(name: object) -> Link:
     return LINKS[str(name)]
 
 
+def checked_repeats(n: int, repeats: Any) -> Floats | None:
+    """How many equal records each stands for."""
+    if repeats is None:
+        return None
+    given = vector_of("repeats", repeats, n, least=0)
+    for place in np.flatnonzero(given != np.floor(given))[:1]:
+        allowed = "a whole number: how many equal records it stands for; those of a survey are weights"
+        raise ParameterError(f"repeats of record {place}", float(given[place]), allowed)
+    return given
+
+
 class Derivatives(NamedTuple):
     """ℓ, its gradient, and minus its Hessian (expected or observed)."""
 
@@ -111,8 +130,79 @@ class Derivatives(NamedTuple):
     information: Floats
 
 
-@dataclass(frozen=True, eq=False)
-class Outcome:
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Covariates:
+    """One row per record, walked in blocks (rule 4), and the weights of the records.
+
+    A model of an outcome adds `size` coefficients, of `width` columns, and what `fitting` climbs: `derivatives`,
+    `log_likelihood`, `reach`, `best_information`, and `lifted`, which makes R⁻¹ one for the coefficients.
+    """
+
+    covariates: Floats
+    weights: Floats | None = None
+
+    @property
+    def n(self) -> int:
+        """Records."""
+        return len(self.covariates)
+
+    @property
+    def width(self) -> int:
+        """Columns."""
+        return int(self.covariates.shape[1])
+
+    @property
+    def people(self) -> float:
+        """The sum of the weights; the number of records if there are none."""
+        return float(self.n if self.weights is None else self.weights.sum())
+
+    def transformed(self, by: Floats) -> Self:
+        """The same model with covariates ZA instead of Z."""
+        made = np.empty_like(self.covariates)
+        for rows in self.blocks():
+            made[rows] = self.covariates[rows] @ by
+        return replace(self, covariates=made)
+
+    def only(self, columns: Sequence[int]) -> Self:
+        """The same answers with only these columns."""
+        return replace(self, covariates=np.ascontiguousarray(self.covariates[:, columns]))
+
+    def blocks(self, numbers: int = BLOCK) -> Iterator[slice]:
+        """The rows, a cache-full at a time."""
+        height = max(numbers // max(self.width, 1), 4 * self.width)
+        for start in range(0, self.n, height):
+            yield slice(start, min(start + height, self.n))
+
+    def triangle(self) -> Floats:
+        """R with RᵀR = Σ w z zᵀ, by orthogonal steps over the blocks (no squares are formed)."""
+        found: Floats = np.zeros((0, self.width))
+        for rows in self.blocks():
+            z = self.covariates[rows]
+            if self.weights is not None:
+                z = z * np.sqrt(self.weights[rows])[:, None]
+            found = np.asarray(np.linalg.qr(np.vstack([found, z]), mode="r"), np.float64)
+        return found
+
+
+class Averaged(NamedTuple):
+    """Σ w·(a share), and its gradient; `label` is the option's, "" of a yes/no."""
+
+    label: str
+    value: float
+    slope: Floats
+
+
+class Predicted(NamedTuple):
+    """The share of one option for some rows: by its link, η, and the gradient of each η."""
+
+    label: str
+    link: Link
+    eta: Floats
+    ways: Floats
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Outcome(Covariates):
     """Answers with their designs, covariates (one column per coefficient), weights and offset.
 
     >>> from rrcollect import Design
@@ -122,58 +212,57 @@ class Outcome:
     """
 
     answers: NDArray[np.uint8]
-    covariates: Floats
     table: Floats  # distinct designs, rows of (P(1|0), P(1|1), P(0|0), P(0|1))
     places: NDArray[np.intp]
-    weights: Floats | None = None
     offset: Floats | None = None
     link: Link = LINKS["logit"]
 
+    covariances = COVARIANCES
+    climbs = "Fisher scoring"
+
     @classmethod
-    def of(cls, answers: Any, covariates: Any, design: Any, repeats: Any = None, weights: Any = None) -> Outcome:
+    def of(cls, answers: Any, covariates: Any, design: Any, repeats: Any = None) -> Outcome:
         """The model of these records, checked; nothing missing is skipped."""
         array = answer_array(answers)
         n = int(array.size)
         table, places = probabilities(design, n)
-        given = None if weights is None else vector_of("weight", weights, n, least=0)
-        if repeats is not None:
-            given = vector_of("repeats", repeats, n, least=0)
-            for place in np.flatnonzero(given != np.floor(given))[:1]:
-                allowed = "a whole number: how many equal records it stands for; those of a survey are weights"
-                raise ParameterError(f"repeats of record {place}", float(given[place]), allowed)
-        return cls(array, matrix_of(covariates, n), table, places, given)
-
-    @property
-    def n(self) -> int:
-        """Records."""
-        return int(self.answers.size)
+        given = checked_repeats(n, repeats)
+        return cls(answers=array, covariates=matrix_of(covariates, n), table=table, places=places, weights=given)
 
     @property
     def size(self) -> int:
-        """Coefficients."""
-        return int(self.covariates.shape[1])
+        """Coefficients: one per column."""
+        return self.width
 
     @property
-    def people(self) -> float:
-        """The sum of the weights; the number of records if there are none."""
-        return float(self.n if self.weights is None else self.weights.sum())
+    def spent(self) -> int:
+        """What the coefficients cost of the degrees of freedom."""
+        return self.size
 
-    def transformed(self, by: Floats) -> Outcome:
-        """The same model with covariates ZA instead of Z."""
-        made = np.empty_like(self.covariates)
-        for rows in self.blocks():
-            made[rows] = self.covariates[rows] @ by
-        return replace(self, covariates=made)
+    @property
+    def designs(self) -> int:
+        """Distinct ones."""
+        return len(self.table)
 
-    def only(self, columns: Sequence[int]) -> Outcome:
-        """The same answers with only these columns."""
-        return replace(self, covariates=np.ascontiguousarray(self.covariates[:, columns]))
+    @property
+    def origin(self) -> Floats:
+        """Where a climb begins: every share is 1/2."""
+        return np.zeros(self.size)
 
-    def blocks(self) -> Iterator[slice]:
-        """The rows, a cache-full at a time."""
-        height = max(BLOCK // max(self.size, 1), 4 * self.size)
-        for start in range(0, self.n, height):
-            yield slice(start, min(start + height, self.n))
+    def check(self, columns: Sequence[str], how: Mapping[str, Any]) -> None:
+        """Whatever the columns and the way people were drawn."""
+
+    def lifted(self, inverse: Floats) -> Floats:
+        """R⁻¹."""
+        return inverse
+
+    def stacked(self, inverse: Floats) -> tuple[Floats, Floats]:
+        """Of orthonormal covariates: the rows that each η goes by, with their weights, and β of their coefficients."""
+        return self.covariates if self.weights is None else self.covariates * np.sqrt(self.weights)[:, None], inverse
+
+    def coefficient_names(self, columns: Sequence[str]) -> tuple[str, ...]:
+        """Those of the columns."""
+        return tuple(columns)
 
     def eta(self, beta: Floats, rows: slice = slice(None)) -> Floats:
         """The linear predictor of these rows."""
@@ -242,6 +331,21 @@ class Outcome:
             np.multiply(self.covariates[rows], (w * score)[:, None], out=found[rows])
         return found
 
+    def noise(self, beta: Floats, fraction: Floats) -> Floats:
+        """Σ f w² v z zᵀ, v unbiased for the variance of dℓ/dη given the truth: P(1 | t)P(0 | t) has the unbiased value
+        p00(1−p11) for a 1 and p11(1−p00) for a 0, and between 1 and 0 dℓ/dη moves by (q1−q0)s'/(L(1−L))."""
+        total = np.zeros((self.size, self.size))
+        for rows in self.blocks():
+            q0, q1, r0, r1 = self._given(rows)
+            eta = self.eta(beta, rows)
+            s, t = self.link.shares(eta)
+            both = np.maximum((q0 * t + q1 * s) * (r0 * t + r1 * s), 1e-320)
+            w = 1.0 if self.weights is None else self.weights[rows]
+            moved = w * (q1 - q0) * self.link.steep(eta, s, t) / both
+            z = self.covariates[rows]
+            total += (z * (fraction[rows] * r0 * r1 * moved**2)[:, None]).T @ z
+        return (total + total.T) / 2
+
     def outer_products(self, beta: Floats, power: int = 1) -> Floats:
         """Σ w^power g gᵀ, g the gradient of one record: `power` 1 for repeat counts, 2 for sampling weights."""
         total = np.zeros((self.size, self.size))
@@ -256,16 +360,6 @@ class Outcome:
         """The most any record's η moves by `step`."""
         return max((float(np.abs(self.covariates[rows] @ step).max()) for rows in self.blocks()), default=0.0)
 
-    def triangle(self) -> Floats:
-        """R with RᵀR = Σ w z zᵀ, by orthogonal steps over the blocks (no squares are formed)."""
-        found: Floats = np.zeros((0, self.size))
-        for rows in self.blocks():
-            z = self.covariates[rows]
-            if self.weights is not None:
-                z = z * np.sqrt(self.weights[rows])[:, None]
-            found = np.asarray(np.linalg.qr(np.vstack([found, z]), mode="r"), np.float64)
-        return found
-
     @property
     def best_information(self) -> Floats:
         """For every distinct design, the information of one answer about η at η = 0."""
@@ -274,3 +368,42 @@ class Outcome:
             yes * (1 - yes)
         )
         return found
+
+    @property
+    def most_information(self) -> float:
+        """That of all answers together."""
+        weights = np.ones(self.n) if self.weights is None else self.weights
+        return float(np.bincount(self.places, weights, len(self.table)) @ self.best_information)
+
+    # ---- where there is no maximum ----------------------------------------------------------------------------
+
+    def scales(self) -> Floats:
+        """How large the columns are."""
+        return np.asarray(np.sqrt(np.mean(self.covariates**2, axis=0)), np.float64)
+
+    def runaway(self, beta: Floats) -> str:
+        """What the fitted shares tend to."""
+        if self.answers.min() == self.answers.max():
+            return f"all {self.n} answers are {int(self.answers[0])}"
+        s = self.link.curve(self.eta(beta)).share
+        to0, to1 = int((s < 1e-3).sum()), int((s > 1 - 1e-3).sum())
+        return f"the fitted prevalence tends to 0 for {to0} and to 1 for {to1} of {self.n} records"
+
+    # ---- shares of people -------------------------------------------------------------------------------------
+
+    def predicted(self, beta: Floats, rows: Floats) -> list[Predicted]:
+        """The prevalence for rows of the model matrix."""
+        return [Predicted("", self.link, rows @ beta, rows)]
+
+    def averaged(self, beta: Floats, rows: Floats, share: Floats) -> list[Averaged]:
+        """The mean prevalence for rows of the model matrix."""
+        at = self.link.curve(rows @ beta)
+        return [Averaged("", float(share @ at.share), (share * at.steep) @ rows)]
+
+    def slopes(self, beta: Floats, column: int, share: Floats) -> list[Averaged]:
+        """The mean derivative of the prevalence by a covariate."""
+        at = self.link.curve(self.covariates @ beta)
+        steep, own = share * at.steep, float(beta[column])
+        slope = (steep * at.bend * own) @ self.covariates
+        slope[column] += float(steep.sum())
+        return [Averaged("", float(steep.sum()) * own, slope)]

@@ -31,6 +31,7 @@ from server_agg.models.columns import checked_rank, named_covariates, vector_of
 from server_agg.models.fits import INTERCEPT, Fit, chi_squared
 from server_agg.models.joint import JointLikelihood, joint_maximum
 from server_agg.models.moments import MomentRegression, by_moments, moment_regression
+from server_agg.models.sampled import Sampled
 from server_agg.results.row import Test
 from server_agg.sampling.values import unbiased_values
 
@@ -113,7 +114,7 @@ def fit_predictor(
         assumption = SEVERAL if several else ASSUMPTIONS[kind]
         regressed = partial(moment_regression, y, r, z)
         columns_of = np.hstack([z[:, :1], r, z[:, 1:]])
-        found = by_moments("Linear", labels, drawn, regressed, columns=columns_of, assumption=assumption)
+        found = by_moments("Linear", labels, Sampled(drawn), regressed, columns=columns_of, assumption=assumption)
         return replace(found, outcome="outcome")
     joint = JointLikelihood(y, answer_array(answers), design, x, kind)
     theta, level, steps = joint_maximum(joint)

@@ -29,11 +29,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rrcollect.design.mechanism import checked_design
 from rrcollect.errors import ParameterError, RRCollectError
 from server_agg.models import effects
 from server_agg.models.columns import (
     checked_rank,
     column_names,
+    each_its_own,
     named_covariates,
     nearly_dependent,
     shown_by_one,
@@ -41,11 +43,14 @@ from server_agg.models.columns import (
 )
 from server_agg.models.fits import INTERCEPT, Fit, chi_squared, few_clusters
 from server_agg.models.fitting import maximise
-from server_agg.models.inference import COVARIANCES, Maximum, not_nested
+from server_agg.models.inference import Maximum, not_nested
 from server_agg.models.moments import by_moments, moment_regression
+from server_agg.models.options import OUTCOMES, Options, checked_law
 from server_agg.models.outcome import Outcome, checked_link
+from server_agg.models.sampled import Sampled
 from server_agg.results.findings import Findings
 from server_agg.results.row import Test
+from server_agg.sampling.replication import Replicates
 from server_agg.sampling.sample import Sample
 from server_agg.sampling.values import unbiased_values
 
@@ -65,7 +70,7 @@ class LikelihoodFit(Fit):
     formula: effects.Formula | None = None
 
     @property
-    def model(self) -> Outcome:
+    def model(self) -> Outcome | Options:
         """The records."""
         return self.maximum.model
 
@@ -90,23 +95,31 @@ class LikelihoodFit(Fit):
 
     def without(self, *names: str) -> LikelihoodFit:
         """The fit with these covariates left out."""
-        dropped = {self.place(name) for name in names}
-        kept = [j for j in range(len(self.names)) if j not in dropped]
+        columns = self.maximum.columns
+        for name in names:
+            if name not in columns:
+                raise ParameterError("name", name, f"one of {list(columns)}")
+        kept = [j for j, name in enumerate(columns) if name not in names]
         if not kept:
             raise ParameterError("names", names, "not all of them: nothing would be left to fit")
-        return self._of(self.model.only(kept), tuple(self.names[j] for j in kept))
+        return self._of(self.model.only(kept), tuple(columns[j] for j in kept))
 
-    def _of(self, model: Outcome, names: tuple[str, ...]) -> LikelihoodFit:
+    def _of(self, model: Outcome | Options, columns: tuple[str, ...]) -> LikelihoodFit:
         """The fit of another model of the same answers, with the same settings."""
-        found = Maximum.of(model, names, None, self.maximum.weighted, self.sample)
-        return _made(found, self.kind, self.weights_kind, self.intercept and INTERCEPT in names, self.outcome)
+        top = self.maximum
+        found = Maximum.of(model, columns, weighted=top.weighted, sample=top.sample, replicates=top.replicates)
+        return _made(found, self.kind, self.weights_kind, self.intercept and INTERCEPT in columns, self.outcome)
+
+    @property
+    def _alone(self) -> Outcome | Options:
+        """The model with an intercept alone."""
+        return replace(self.model, covariates=np.ones((self.model.n, 1)))
 
     @cached_property
     def null_log_likelihood(self) -> float | None:
         """The maximum with an intercept alone; None if there is none."""
         try:
-            alone = replace(self.model, covariates=np.ones((self.model.n, 1)))
-            return maximise(alone, (INTERCEPT,))[0].log_likelihood
+            return maximise(self._alone, (INTERCEPT,))[0].log_likelihood
         except RRCollectError:
             return None
 
@@ -123,12 +136,12 @@ class LikelihoodFit(Fit):
 
     def against_null(self) -> Test | None:
         """All covariates against an intercept alone; None where that cannot be tested."""
-        constant = any(np.ptp(self.model.covariates[:, j]) == 0 for j in range(len(self.names)))
-        null = self.null_log_likelihood
-        if null is None or self.maximum.pseudo or not constant or len(self.names) < 2:
+        constant = any(np.ptp(self.model.covariates[:, j]) == 0 for j in range(self.model.width))
+        null, df = self.null_log_likelihood, len(self.names) - self._alone.size
+        if null is None or self.maximum.pseudo or not constant or df < 1:
             return None
         statistic = 2 * (self.maximum.log_likelihood - null)
-        return chi_squared("all slopes = 0", "likelihood ratio", statistic, len(self.names) - 1)
+        return chi_squared("all slopes = 0", "likelihood ratio", statistic, df)
 
     # ---- shares of people -------------------------------------------------------------------------------------
 
@@ -136,13 +149,14 @@ class LikelihoodFit(Fit):
         """The prevalence, with its bar, for each row of covariates (of a fit by formula: of a data frame)."""
         if self.formula is not None:
             return effects.predictions(self, self.model, self.formula.rows(covariates))
-        return effects.predictions(self, self.model, effects.wanted_rows(covariates, self.names, self.intercept))
+        rows = effects.wanted_rows(covariates, self.maximum.columns, self.intercept)
+        return effects.predictions(self, self.model, rows)
 
     def marginal_effects(self, names: Sequence[str] | None = None) -> Findings:
         """Average marginal effects on the prevalence: of covariates, or of the variables of a formula."""
         if self.formula is not None:
             return self.formula.effects(self, self.model, names)
-        return effects.marginal_effects(self, self.model, names)
+        return effects.marginal_effects(self, self.model, self.maximum.columns, names)
 
     # ---- shown ------------------------------------------------------------------------------------------------
 
@@ -154,12 +168,13 @@ class LikelihoodFit(Fit):
         found = {
             "Dep. Variable:": self.outcome, "No. Observations:": str(self.records),
             "Model:": f"Randomised {self.model.link.name.capitalize()}", "Df Residuals:": str(self.records - k),
-            "Method:": "MLE, Fisher scoring", "Df Model:": str(k - 1), "Designs:": str(len(self.model.table)),
+            "Method:": f"MLE, {self.model.climbs}", "Df Model:": str(k - self._alone.size),
+            "Designs:": str(self.model.designs),
             "Log-Likelihood:": f"{self.log_likelihood:.3f}", "Iterations:": str(self.iterations),
             "LL-Null:": null, "Covariance Type:": self.kind,
             "LLR p-value:": "none" if test is None else f"{test.p_value:.4g}", "AIC:": aic, "BIC:": bic,
         }  # fmt: skip
-        if self.sample is not None and self.kind == "survey":
+        if self.sample is not None and self.kind in ("survey", "replicates"):
             found |= {
                 "Clusters:": str(self.sample.units) if self.sample.clustered else "none",
                 "Df (t):": f"{self.df:.0f}",
@@ -171,7 +186,7 @@ class LikelihoodFit(Fit):
     def extras(self) -> dict[str, object]:
         """The model in plain values."""
         return super().extras() | {
-            "designs": len(self.model.table),
+            "designs": self.model.designs,
             "clusters": self.sample.units if self.sample is not None and self.sample.clustered else None,
             "weights": self.weights_kind,
             "null_log_likelihood": self.null_log_likelihood,
@@ -181,21 +196,21 @@ class LikelihoodFit(Fit):
 
 
 def _made(found: Maximum, kind: str, weights: str, intercept: bool, outcome: str) -> LikelihoodFit:
-    link, sample, alone = found.model.link, found.sample, None
+    link, sample, alone, df = found.model.link, found.sample, None, found.df
     people = int(found.model.people) if weights == "repeats" else found.model.n
-    df, told = math.inf, nearly_dependent(np.asarray(np.linalg.inv(found.inverse), np.float64), found.names)
+    told = nearly_dependent(found.triangle, found.columns)
     if sample is not None:
-        df, _ = sample.df_of_coefficients(len(found.names))
-        told += few_clusters(sample, df)
+        people = int(np.count_nonzero(sample.weights))
+        told += few_clusters(sample, int(df))
     if sample is not None and sample.clustered:
-        rows = found.scaled.covariates
-        rows = rows if found.model.weights is None else rows * np.sqrt(found.model.weights)[:, None]
-        alone = shown_by_one(rows, sample.unit, found.inverse)
+        rows, basis = found.scaled.stacked(found.inverse)
+        alone = shown_by_one(rows, np.tile(sample.unit, len(rows) // found.model.n), basis)
     return LikelihoodFit(
         f"Randomised {link.title}", people, found.names, found.coefficients,
-        {one: partial(found.covariance, one) for one in COVARIANCES}, kind, df, told=tuple(told), alone=alone,
+        {one: partial(found.covariance, one) for one in found.model.covariances}, kind, df, told=tuple(told),
+        alone=alone,
         log_likelihood=found.log_likelihood, iterations=found.iterations, outcome=outcome,
-        scale_words=f" ({link.scale})", basis=found.inverse, profile=found.profile, odds=link.name == "logit",
+        scale_words=f" ({link.scale})", basis=found.inverse, profile=found.profile, odds=link.odds,
         maximum=found, weights_kind=weights, intercept=intercept,
     )  # fmt: skip
 
@@ -206,26 +221,34 @@ def fit(
     design: Any,
     *,
     link: str = "logit",
-    outcome: str = "answer",
+    outcome: str | None = None,
+    labels: Sequence[str] = (),
     weights: Any = None,
     strata: Any = None,
     clusters: Any = None,
+    population: Any = None,
+    replicates: Replicates | str | None = None,
+    among: Any = None,
     repeats: Any = None,
     names: Sequence[str] | None = None,
     intercept: bool = True,
     covariance: str | None = None,
     start: Any = None,
 ) -> Fit:
-    """Regression of a randomised answer on covariates, by "logit", "probit" or the "identity" (linear probability).
+    """Regression of a randomised answer on covariates, by "logit", "probit" or the "identity" (linear probability); of
+    a choice "multinomial" (against the first option) or "ordinal" (options in their order).
 
     `answers` are one per record and `data` their covariates (a matrix, a frame of numbers, a mapping); an intercept is
     put first unless `intercept` is False.  Or `answers` is a formula such as "answer ~ age + C(region)" and `data` a
-    pandas frame; design, weights, repeats, clusters and strata may then be names of its columns.  `design` is one
-    Design, or one for each record.  `weights` are how many people who were not asked a record stands for; their scale
-    does not matter, and they may be calibrated (`rake`, `post_stratify`).  `repeats` are whole numbers: how many equal
-    records one stands for.  `clusters` and `strata` name those of every record.  `outcome` names the answer.
+    pandas frame; design, weights, repeats, clusters, strata, population and among may then be names of its columns.
+    `design` is one Design, or one for each record; of a choice one SetDesign, whose options `labels` name.  `outcome`
+    is "yes/no", "multinomial" or "ordinal"; None: yes/no, of more options multinomial.  `weights` are how many people
+    who were not asked a record stands for; their scale does not matter, and they may be calibrated (`rake`,
+    `post_stratify`).  `repeats` are whole numbers: how many equal records one stands for.  `clusters` and `strata` name
+    those of every record; `population` and `replicates` are as in `sampling.estimate`.  `among` is True for the records
+    of a part of the people: the fit is theirs, and the others stay in the sample.
 
-    >>> from rrcollect import Design, optimal_design
+    >>> from rrcollect import Design, SetDesign, optimal_design
     >>> people = [60, 140, 80, 120, 110, 90]
     >>> found = fit([1, 0] * 3, [-1, -1, 0, 0, 1, 1], optimal_design(2), names=["x"], repeats=people)
     >>> found.coefficients.round(6).tolist(), found.standard_errors.round(6).tolist(), round(found.log_likelihood, 6)
@@ -240,51 +263,88 @@ def fit(
     >>> frame = pd.DataFrame({"answer": [1, 0] * 3, "x": [-1, -1, 0, 0, 1, 1], "people": people})
     >>> fit("answer ~ x", frame, optimal_design(2), repeats="people").names
     ('Intercept', 'x')
+    >>> sets = SetDesign(3, 1, "3/4")
+    >>> how = {"repeats": [200, 130, 170, 120, 150, 230], "labels": ["never", "once", "often"]}
+    >>> drawn = fit(["100", "010", "001"] * 2, [0, 0, 0, 1, 1, 1], sets, names=["x"], outcome="ordinal", **how)
+    >>> drawn.names, drawn.coefficients.round(4).tolist()
+    (('x', 'never | once', 'once | often'), [0.9619, -0.3234, 0.7589])
     """
     formula = None
+    called = "answer"
     if isinstance(answers, str):
         formula = effects.Formula.of(answers, data)
-        answers, data, outcome = data[formula.outcome], formula.matrix, formula.outcome
+        answers, data, called = data[formula.outcome], formula.matrix, formula.outcome
         names, intercept = formula.names, False
-        design, repeats, weights, clusters, strata = map(formula.column, (design, repeats, weights, clusters, strata))
-    drawn = clusters is not None or strata is not None
-    if repeats is not None and (weights is not None or drawn):
-        raise ParameterError("repeats", "given with weights, clusters or strata", "repeats alone")
-    how = {"weights": weights, "strata": strata, "clusters": clusters}
+        given = (design, repeats, weights, clusters, strata, population, among)
+        design, repeats, weights, clusters, strata, population, among = map(formula.column, given)
+    how = {"weights": weights, "strata": strata, "clusters": clusters, "population": population}
+    sampled = Sampled(how, replicates, among)
+    if repeats is not None and sampled.kind:
+        raise ParameterError("repeats", "given with weights, or with how the people were drawn", "repeats alone")
     if link == "identity":
-        if repeats is not None or start is not None:
-            raise ParameterError("link", link, "'logit' or 'probit' for repeats and for a start")
+        if repeats is not None or start is not None or outcome not in (None, OUTCOMES[0]):
+            allowed = "'logit' or 'probit' for repeats and for a start, 'logit' for a choice"
+            raise ParameterError("link", link, allowed)
         r = unbiased_values(answers, design)
-        taken = (INTERCEPT,) if intercept else ()
-        x, columns = named_covariates(data, r.size, names, taken)
-        z = np.column_stack([np.ones(r.size), x]) if intercept else x
-        made = replace(_linear(r, z, [*taken, *columns], how), outcome=outcome)
+        x = named_covariates(data, r.size, names, (INTERCEPT,) if intercept else ())
+        made = replace(_linear(r, x, intercept, sampled), outcome=called)
         return made if covariance is None else made.using(covariance)
-    adjusted = hasattr(weights, "again")
-    kind = "survey" if drawn or adjusted else "sandwich" if weights is not None else "expected"
-    model = Outcome.of(answers, data, design, repeats, weights.weights if adjusted else weights)
-    model = replace(model, link=checked_link(link))
-    if model.n == 0:
-        raise ParameterError("answers", "0 records", "one or more")
-    columns = column_names(data, model.size, names, () if formula is not None else (INTERCEPT,))
+    model = _model(answers, data, design, (outcome, link, labels), repeats)
+    columns = column_names(data, model.width, names, () if formula is not None else (INTERCEPT,))
     if intercept:
         wide = np.column_stack([np.ones(model.n), model.covariates])
         model, columns = replace(model, covariates=wide), [INTERCEPT, *columns]
     if not columns:
         raise ParameterError("covariates", "no columns", "one or more, or intercept=True")
-    first = None if start is None else vector_of("start", start, len(columns))
-    sample = Sample.of(model.n, **how) if drawn or weights is not None else None
-    found = Maximum.of(model, tuple(columns), first, weights is not None, sample)
-    counted = "none" if repeats is None else "repeats"
-    made = _made(found, kind, counted if weights is None else "sampling", intercept, outcome)
-    made = replace(made, formula=formula)
+    model.check(columns, sampled.how)
+    first = None if start is None else vector_of("start", start, model.size)
+    sample = sampled.sample(model.n)
+    if sample is not None and sampled.weighted:
+        model = replace(model, weights=sample.weights)
+    found = Maximum.of(
+        model, tuple(columns), first,
+        weighted=sampled.weighted, sample=sample, replicates=sampled.replicates(sample),
+    )  # fmt: skip
+    told = "sampling" if sampled.weighted else "none" if repeats is None else "repeats"
+    made = replace(_made(found, sampled.kind or model.covariances[0], told, intercept, called), formula=formula)
     return made if covariance is None else made.using(covariance)
 
 
-def _linear(r: Floats, z: Floats, labels: Sequence[str], drawn: dict[str, Any]) -> Fit:
+def _model(
+    answers: Any, data: Any, design: Any, asked: tuple[str | None, str, Sequence[str]], repeats: Any
+) -> Outcome | Options:
+    """The records of an outcome with its link and its labels."""
+    outcome, link, labels = asked
+    if outcome is None:
+        yes_no = each_its_own(design) or checked_design(design).truths == 2
+        outcome = OUTCOMES[0] if yes_no else OUTCOMES[1]
+    model: Outcome | Options
+    if outcome == OUTCOMES[0]:
+        if labels:
+            raise ParameterError("labels", list(labels), "nothing for yes and no")
+        model = replace(Outcome.of(answers, data, design, repeats), link=checked_link(link))
+    else:
+        model = Options.of(answers, data, design, checked_law(outcome, link), labels=labels, repeats=repeats)
+    if model.n == 0:
+        raise ParameterError("answers", "0 records", "one or more")
+    return model
+
+
+def _linear(r: Floats, given: tuple[Floats, list[str]], intercept: bool, sampled: Sampled) -> Fit:
     """The linear probability model."""
+    x, columns = given
+    z = np.column_stack([np.ones(r.size), x]) if intercept else x
     if r.size <= z.shape[1]:
         raise ParameterError("answers", f"{r.size} records", f"more than {z.shape[1]}, one for each coefficient")
-    checked_rank(z, [name for name in labels if name != INTERCEPT])
+    checked_rank(z, columns)
     fitted = partial(moment_regression, r, np.empty((r.size, 0)), z)
-    return by_moments("Linear Probability", labels, drawn, fitted, columns=z, assumption=LINEAR)
+
+    def noise(sample: Sample) -> Floats:
+        """(ZᵀWZ)⁻¹(Σ f w² e zzᵀ)(ZᵀWZ)⁻¹; the unbiased variance e of r given the truth is r² − r."""
+        w = sample.weights
+        bread = np.linalg.inv((z * w[:, None]).T @ z)
+        heavy = sample.record_fraction * w**2 * (r * r - r)
+        return np.asarray(bread @ ((z * heavy[:, None]).T @ z) @ bread, np.float64)
+
+    labels = [*([INTERCEPT] if intercept else []), *columns]
+    return by_moments("Linear Probability", labels, sampled, fitted, columns=z, assumption=LINEAR, noise=noise)

@@ -163,6 +163,8 @@ def replicates_of(asked: Any, sample: Sample, weights: Any) -> Replicates | None
             what = "record" if asked.own else "unit of the sample"
             raise ParameterError("replicates", f"{asked.factors.shape[0]} rows", f"one for each {what}: {rows}")
         return asked
+    if not isinstance(asked, str):
+        raise ParameterError("replicates", type(asked).__name__, "a Replicates: sampling.replicates(matrix)")
     if asked == "jackknife":
         return jackknife_replicates(sample)
     if asked == "bootstrap":

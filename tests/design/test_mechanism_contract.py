@@ -208,6 +208,13 @@ class TurnedDesign(Design):
         return Design(self.p11, self.p00)
 
 
+class Transposed(Design):
+    """Its chances are those of the truths, given the answer."""
+
+    def chances(self, answers: Any) -> Any:
+        return super().chances(answers)[:, ::-1]
+
+
 class Anything(Design):
     """Allows every text."""
 
@@ -372,6 +379,7 @@ PLANTED = [
     (contract.every_draw_gives_the_law, replace(YES_NO, draw=at_most)),
     (contract.every_draw_gives_the_law, replace(YES_NO, draw=seven_bits, small=three_of_256, bits=8)),
     (contract.bits_have_the_column_s_law, of(TurnedDesign)),
+    (contract.chances_are_the_law, of(Transposed)),
     (contract.answers_have_equal_length, replace(YES_NO, draw=in_words)),
     (contract.answers_have_equal_length, of(Anything)),
     (contract.answers_have_equal_length, of(OnlyNo)),

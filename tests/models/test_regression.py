@@ -108,7 +108,8 @@ def test_statsmodels_agrees_on_weights_and_the_sandwich():
 def random_model(design, n=60, seed=3):
     rng = np.random.default_rng(seed)
     rows = np.column_stack([np.ones(n), rng.normal(size=(n, 2))])
-    return Outcome.of(rng.integers(0, 2, n), rows, design, None, rng.uniform(0.2, 2, n)), rng.normal(size=3) * 0.8
+    model = Outcome.of(rng.integers(0, 2, n), rows, design)
+    return replace(model, weights=rng.uniform(0.2, 2, n)), rng.normal(size=3) * 0.8
 
 
 @pytest.mark.parametrize("design", [*DESIGNS[:5], "mixed"], ids=str)
@@ -131,7 +132,7 @@ def test_gradient_and_information_against_numerical_differentiation(design):
 def test_expected_information_is_the_mean_of_the_observed_one_and_of_the_outer_products(design):
     """Exactly, by summing over both answers of every record."""
     model, beta = random_model(design, n=8)
-    model = Outcome(model.answers, model.covariates, model.table, model.places)
+    model = replace(model, weights=None)
     observed, outer = np.zeros((3, 3)), np.zeros((3, 3))
     for row in range(8):
         for said in (0, 1):
@@ -492,7 +493,7 @@ def test_designs_that_tell_next_to_nothing():
         ({"design": "warner"}, "design is 'warner': use one Design"),
         ({"design": [EPSILON2] * 3}, "one for each of 4"),
         ({"design": [EPSILON2] * 3 + [0.7]}, "design 3 is 0.7"),
-        ({"weights": [1, 1, -1, 1]}, "weight of record 2 is -1.0: use a finite number, 0 or more"),
+        ({"weights": [1, 1, -1, 1]}, "weight 2 is -1.0: use a finite number, 0 or more"),
         ({"repeats": [1, 1]}, "one number for each of 4"),
         ({"repeats": [1, 1, 1, "x"]}, "repeats is"),
         ({"repeats": [1, 1, 1, 0.5]}, "repeats of record 3 is 0.5: use a whole number"),

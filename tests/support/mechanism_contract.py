@@ -172,6 +172,16 @@ def bits_have_the_column_s_law(subject: Subject) -> None:
                 assert ones == (column.p11 if own else 1 - column.p00), (made, truth, bit)
 
 
+def chances_are_the_law(subject: Subject) -> None:
+    """What likelihoods are made of is the chance of every answer given every truth, by the law."""
+    for made in subject.small(subject.bits):
+        laws = subject.laws(made)
+        said = sorted({answer for law in laws for answer in law})
+        found = made.chances(said if made.width > 1 else [int(answer) for answer in said])
+        wanted = [[float(law.get(answer, 0)) for law in laws] for answer in said]
+        assert np.allclose(found, wanted, rtol=1e-12, atol=0), made
+
+
 def answers_have_equal_length(subject: Subject) -> None:
     """Answers are texts of `width` characters 0 and 1; exactly the possible ones are allowed."""
     for made in subject.small(subject.bits):
@@ -526,6 +536,7 @@ CLAUSES = (
     the_loss_is_the_least_promise,
     every_draw_gives_the_law,
     bits_have_the_column_s_law,
+    chances_are_the_law,
     answers_have_equal_length,
     one_spelling,
     estimates_are_unbiased,
