@@ -86,6 +86,22 @@ class BitMechanism(Mechanism):
         one = self.column
         return self._by_bit(answers, one.p11 * (1 - one.p00) / one.c**2, one.p00 * (1 - one.p11) / one.c**2)
 
+    def chances(self, answers: Any) -> NDArray[np.float64]:
+        """P(answer | truth), a column per truth: yes and no by the design matrix; of sets, all that hold the truth are
+        alike, and all others.
+
+        >>> from rrcollect import Design, SetDesign
+        >>> Design("3/4", "2/3").chances([1]).round(3).tolist(), SetDesign(3, 1, "1/2").chances(["100"]).tolist()
+        ([[0.25, 0.667]], [[0.5, 0.25, 0.25]])
+        """
+        import numpy as np
+
+        table, one = self.bits(answers), self.column
+        if self.width == 1:
+            return np.array([[float(one.p00), float(1 - one.p11)], [float(1 - one.p00), float(one.p11)]])[table[:, 0]]
+        holding = Fraction(self.values * self.blank.count("1"), self.width)
+        return np.array([float((1 - one.p11) / (self.values - holding)), float(one.p11 / holding)])[table]
+
     def _by_bit(self, answers: Any, of_zero: Fraction, of_one: Fraction) -> NDArray[np.float64]:
         import numpy as np
 

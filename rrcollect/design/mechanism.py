@@ -276,8 +276,7 @@ class Mechanism(Private):
         """The counts of n answers, if they can be; otherwise a `ParameterError`."""
 
     def pair_chances(self) -> tuple[Fraction, Fraction]:
-        """(the chance that the truth's bit and that of another option are both 1, the chance that the bits of two
-        others are); 0 where there is no such pair."""
+        """The chances that the truth's bit and another are both 1, and that two others are; 0 where there are none."""
         return Fraction(0), Fraction(0)
 
     @abstractmethod
@@ -304,7 +303,7 @@ class Mechanism(Private):
 
     @abstractmethod
     def chances(self, answers: Any) -> NDArray[np.float64]:
-        """P(answer | truth) of every answer, one column per truth: what a likelihood is made of."""
+        """P(answer | truth) of every answer, one column per truth."""
 
     # ---- in words ---------------------------------------------------------------------------------------------
 

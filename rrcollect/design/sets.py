@@ -36,9 +36,6 @@ from rrcollect.errors import ParameterError, UninformativeDesign
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    import numpy as np
-    from numpy.typing import NDArray
-
     from rrcollect.design.bulk_sets import ChosenSets
     from rrcollect.design.mechanism import Fill
 
@@ -269,18 +266,6 @@ class SetDesign(BitMechanism):
         k, w = self.options, self.size
         both_others = Fraction(0) if w == 1 else (w - 1) * (w - 2 * self.p) / Fraction((k - 1) * (k - 2))
         return self.p * (w - 1) / Fraction(k - 1), both_others
-
-    def chances(self, answers: Any) -> NDArray[np.float64]:
-        """All sets of ω that hold the truth are alike, and so are all others.
-
-        >>> SetDesign(3, 1, "1/2").chances(["100"]).tolist()
-        [[0.5, 0.25, 0.25]]
-        """
-        import numpy as np
-
-        k, w = self.options, self.size
-        with_truth, without = self.p / math.comb(k - 1, w - 1), (1 - self.p) / math.comb(k - 1, w)
-        return np.array([float(without), float(with_truth)])[self.bits(answers)]
 
     def answer_ends(self, weights: Sequence[Any]) -> tuple[float, float]:
         """Of y = Σ weight·(bit − q)/c: the ω least weights, and the ω greatest."""

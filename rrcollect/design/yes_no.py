@@ -283,17 +283,6 @@ class Design(BitMechanism):
         ends = [float(weight) * (bit - float(1 - self.p00)) / float(self.c) for bit in (0, 1)]
         return min(ends), max(ends)
 
-    def chances(self, answers: Any) -> NDArray[np.float64]:
-        """The column of the design matrix of every answer.
-
-        >>> Design("3/4", "2/3").chances([1]).round(3).tolist()
-        [[0.25, 0.667]]
-        """
-        import numpy as np
-
-        table = np.array([[float(chance) for chance in row] for row in self.matrix])
-        return table.T[self.bits(answers)[:, 0]]
-
     # ---- in words ---------------------------------------------------------------------------------------------
 
     def explain(self, n: int = 1000) -> str:

@@ -1,6 +1,7 @@
 """Survey science: regression, association, cheating and power on randomised answers.
 
-    fit             a randomised answer explained by covariates: logit, probit or linear probability; also by formula
+    fit             a randomised answer explained by covariates: logit, probit or linear probability, of a choice
+                    multinomial or ordinal; also by formula
     fit_mixed       the same with an intercept of its own for every cluster
     fit_cheating    who has the attribute, and who follows the rules, by covariates
     fit_predictor   the truth behind one or several randomised answers as the explanation of an open outcome
@@ -11,9 +12,9 @@
     power           power by rehearsal, and of a coefficient by formula
     kuk, moors      two classic procedures with estimates of their own
 
-Read in this order: `columns`, `outcome`, `fitting` (the likelihood and its maximum), `fits` (what every fit is),
-`inference`, `effects`, `regression`; `moments`, `joint`, `predictor`; `mixed`; `cheating_models`, `cheaters`;
-`association`, `graphs`, `classical`; `simulation`, `simulated_power`.
+Read in this order: `columns`, `covariates`, `links`, `outcome`, `options`, `fitting` (the likelihood and its maximum),
+`sampled`, `fits` (what every fit is), `inference`, `effects`, `regression`; `moments`, `joint`, `predictor`; `mixed`;
+`cheating_models`, `cheaters`; `association`, `graphs`, `classical`; `simulation`, `simulated_power`.
 
 `simulation` makes seeded, artificial data, never part of the privacy path; it must be asked for by its full name.
 """

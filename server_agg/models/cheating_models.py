@@ -39,7 +39,7 @@ from server_agg.estimates.numerics import turning_point
 from server_agg.models.columns import checked_rank, named_covariates
 from server_agg.models.fits import INTERCEPT, Fit
 from server_agg.models.fitting import uphill
-from server_agg.models.outcome import sigmoid
+from server_agg.models.links import sigmoid
 from server_agg.sampling.sample import Sample
 from server_agg.sampling.values import distinct_designs
 

@@ -29,16 +29,17 @@ from rrcollect.lazy import extra
 from server_agg.estimates.methods import checked_method
 from server_agg.estimates.numerics import t_quantile
 from server_agg.models.columns import matrix_of, names_of
+from server_agg.models.covariates import Averaged
 from server_agg.models.fits import INTERCEPT, Fit, tested, wald_bar
-from server_agg.models.outcome import Averaged
 from server_agg.results.findings import Findings
 from server_agg.results.interval import Interval, exact_level
 from server_agg.results.row import SHARES, Row, Scale
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
+    from server_agg.models.covariates import Predicted
     from server_agg.models.options import Options
-    from server_agg.models.outcome import Outcome, Predicted
+    from server_agg.models.outcome import Outcome
 
     AnyOutcome = Outcome | Options
 

@@ -29,8 +29,9 @@ from rrcollect.errors import ParameterError
 from server_agg.errors import NoInformation, NotConverged, NotIdentified, Separation
 
 if TYPE_CHECKING:
+    from server_agg.models.columns import Floats
     from server_agg.models.options import Options
-    from server_agg.models.outcome import Floats, Outcome
+    from server_agg.models.outcome import Outcome
 
 AnyOutcome = TypeVar("AnyOutcome", bound="Outcome | Options")
 
@@ -191,6 +192,6 @@ def _separation(model: AnyOutcome, names: Sequence[str], inverse: Floats, found:
     why = model.runaway(inverse @ found.gamma)
     return (
         f"the likelihood has no maximum: it keeps rising while the coefficients of {', '.join(involved)} run away "
-        f"({why}). A group with fewer (or more) 1s than its design gives at prevalence 0 (or 1) does this: use "
+        f"({why}). A group with fewer (or more) 1s than its design gives at prevalence 0 (or 1) does this: "
         "leave out or coarsen these covariates, or estimate such a group by itself, where bars at 0 and 1 exist"
     )

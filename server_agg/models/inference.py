@@ -31,14 +31,15 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.errors import NoInformation
 from server_agg.estimates.numerics import chi_squared_quantile
+from server_agg.models.covariates import COVARIANCES
 from server_agg.models.fitting import climb, maximise, orthonormal
-from server_agg.models.outcome import COVARIANCES, Outcome
+from server_agg.models.outcome import Outcome
 from server_agg.models.sampled import replicate_weights, replicated_df
 from server_agg.results.interval import Interval, exact_level
 
 if TYPE_CHECKING:
+    from server_agg.models.columns import Floats
     from server_agg.models.options import Options
-    from server_agg.models.outcome import Floats
     from server_agg.sampling.replication import Replicates
     from server_agg.sampling.sample import Sample
 

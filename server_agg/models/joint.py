@@ -18,7 +18,7 @@ import numpy as np
 from server_agg.errors import NotConverged
 from server_agg.models.columns import probabilities
 from server_agg.models.fitting import differences, uphill
-from server_agg.models.outcome import sigmoid
+from server_agg.models.links import sigmoid
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats

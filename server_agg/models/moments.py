@@ -17,18 +17,22 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rrcollect.errors import ParameterError
 from server_agg.errors import NoInformation
-from server_agg.models.columns import nearly_dependent, shown_by_one
-from server_agg.models.fits import Fit, few_clusters
+from server_agg.models.columns import checked_rank, nearly_dependent, shown_by_one
+from server_agg.models.fits import INTERCEPT, Fit, few_clusters
 from server_agg.models.sampled import Sampled, replicate_weights, replicated_df
 
 if TYPE_CHECKING:
     from server_agg.models.columns import Floats
     from server_agg.sampling.sample import Sample
+
+LINEAR = "the prevalence is linear in the covariates; a prediction may leave [0, 1]"
 
 
 class MomentRegression(NamedTuple):
@@ -119,3 +123,23 @@ def by_moments(
         title, n, tuple(labels), found.coefficients, spread, kind, df, assumption=assumption, told=tuple(told),
         alone=alone,
     )  # fmt: skip
+
+
+def linear_probability(r: Floats, given: tuple[Floats, list[str]], intercept: bool, sampled: Sampled) -> Fit:
+    """The linear probability model of unbiased values r, on covariates with their names."""
+    x, columns = given
+    z = np.column_stack([np.ones(r.size), x]) if intercept else x
+    if r.size <= z.shape[1]:
+        raise ParameterError("answers", f"{r.size} records", f"more than {z.shape[1]}, one for each coefficient")
+    checked_rank(z, columns)
+    fitted = partial(moment_regression, r, np.empty((r.size, 0)), z)
+
+    def noise(sample: Sample) -> Floats:
+        """(ZᵀWZ)⁻¹(Σ f w² e zzᵀ)(ZᵀWZ)⁻¹; the unbiased variance e of r given the truth is r² − r."""
+        w = sample.weights
+        bread = np.linalg.inv((z * w[:, None]).T @ z)
+        heavy = sample.record_fraction * w**2 * (r * r - r)
+        return np.asarray(bread @ ((z * heavy[:, None]).T @ z) @ bread, np.float64)
+
+    labels = [*([INTERCEPT] if intercept else []), *columns]
+    return by_moments("Linear Probability", labels, sampled, fitted, columns=z, assumption=LINEAR, noise=noise)

@@ -19,10 +19,9 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,123 +29,17 @@ from rrcollect.design.mechanism import checked_design
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import answer_array
 from server_agg.models.columns import each_its_own, matrix_of, probabilities
+from server_agg.models.covariates import COVARIANCES, Averaged, Covariates, Derivatives, Predicted, checked_repeats
 from server_agg.models.fits import INTERCEPT
-from server_agg.models.outcome import (
-    COVARIANCES,
-    LINKS,
-    Averaged,
-    Covariates,
-    Derivatives,
-    Link,
-    Predicted,
-    checked_repeats,
-)
+from server_agg.models.links import LINKS, Law
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from server_agg.models.outcome import Floats
+    from server_agg.models.columns import Floats
 
 NUMBERS = 24_000  # of a block of covariates
 STEP = 1e-4  # standard deviations, for the slope of a share
-
-
-class Law(NamedTuple):
-    """One row: how shares follow from η (k − 1 by records), and the derivatives; records stand in columns."""
-
-    name: str
-    title: str
-    scale: str
-    odds: bool
-    shares: Callable[[Floats], Floats]
-    slopes: Callable[[Floats, Floats], Floats]  # ∂s_j/∂η_l, of η and s
-    derived: Callable[[Floats, Floats, Floats, Floats], tuple[Floats, Floats]]  # g and h, of η, s, Q and L
-    spread: Callable[[int, int], Floats]  # C, of k − 1 and the columns of z
-    named: Callable[[Sequence[str], Sequence[str]], list[str]]  # coefficients, of options and columns
-    origin: Callable[[int, int], Floats]  # equal shares
-
-
-def _softmax(eta: Floats) -> Floats:
-    top = np.maximum(eta.max(axis=0), 0.0)
-    powers = np.exp(np.vstack([-top, eta - top]))
-    return np.asarray(powers / powers.sum(axis=0), np.float64)
-
-
-def _softmax_slopes(eta: Floats, s: Floats) -> Floats:
-    found = -s[:, None] * s[None, 1:]
-    places = np.arange(len(eta))
-    found[places + 1, places] += s[1:]
-    return found
-
-
-def _multinomial(eta: Floats, s: Floats, q: Floats, level: Floats) -> tuple[Floats, Floats]:
-    truth, share = (q * s / level)[1:], s[1:]
-    h = truth[:, None] * truth[None] - share[:, None] * share[None]
-    places = np.arange(len(eta))
-    h[places, places] += share - truth
-    return truth - share, h
-
-
-def _ordinal(link: Link) -> Law:
-    def shares(eta: Floats) -> Floats:
-        below, above = link.shares(eta)
-        between = np.where(below[:-1] > 0.5, above[:-1] - above[1:], below[1:] - below[:-1])
-        return np.vstack([below[:1], between, above[-1:]])
-
-    def slopes(eta: Floats, s: Floats) -> Floats:
-        steep = link.steep(eta, *link.shares(eta))
-        found = np.zeros((len(s), *eta.shape))
-        places = np.arange(len(eta))
-        found[places, places], found[places + 1, places] = steep, -steep
-        return found
-
-    def derived(eta: Floats, s: Floats, q: Floats, level: Floats) -> tuple[Floats, Floats]:
-        both = link.shares(eta)
-        g = link.steep(eta, *both) * (q[:-1] - q[1:]) / level
-        h = g[:, None] * g[None]
-        places = np.arange(len(eta))
-        h[places, places] -= g * link.bend(eta, *both)
-        return g, h
-
-    def spread(many: int, width: int) -> Floats:
-        """β before the thresholds."""
-        found = np.zeros((many, width, width - 1 + many))
-        found[:, 1:, : width - 1] = -np.eye(width - 1)
-        found[:, 0, width - 1 :] = np.eye(many)
-        return found.reshape(many * width, -1)
-
-    def named(options: Sequence[str], columns: Sequence[str]) -> list[str]:
-        return [*columns[1:], *(f"{a} | {b}" for a, b in pairwise(options))]
-
-    def origin(many: int, width: int) -> Floats:
-        even = (np.arange(many) + 1.0) / (many + 1)
-        return np.append(np.zeros(width - 1), np.log(even / (1 - even)))
-
-    title = f"Ordinal {link.title}"
-    logit = link.name == "logit"
-    return Law(f"ordinal {link.name}", title, link.scale, logit, shares, slopes, derived, spread, named, origin)
-
-
-LAWS = {
-    ("multinomial", "logit"): Law(
-        "multinomial logit", "Multinomial Logistic", "log odds against the first option", True,
-        _softmax, _softmax_slopes, _multinomial, lambda many, width: np.eye(many * width),
-        lambda options, columns: [f"{option}: {column}" for option in options[1:] for column in columns],
-        lambda many, width: np.zeros(many * width),
-    ),
-    **{("ordinal", link.name): _ordinal(link) for link in LINKS.values()},
-}  # fmt: skip
-OUTCOMES = ("yes/no", *dict.fromkeys(outcome for outcome, _ in LAWS))
-
-
-def checked_law(outcome: object, link: object) -> Law:
-    """The row of an outcome and a link, or a `ParameterError`."""
-    if outcome not in OUTCOMES:
-        raise ParameterError("outcome", outcome, f"one of {', '.join(OUTCOMES)}")
-    if (outcome, link) not in LAWS:
-        allowed = " or ".join(known for kind, known in LAWS if kind == outcome)
-        raise ParameterError("link", link, f"{allowed}, of an outcome that is {outcome}")
-    return LAWS[str(outcome), str(link)]
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -154,6 +47,7 @@ class Options(Covariates):
     """Answers by their chances given each truth (truths by records), covariates with an intercept first, weights.
 
     >>> from rrcollect import SetDesign
+    >>> from server_agg.models.links import LAWS
     >>> model = Options.of(["100", "010", "001"], np.ones((3, 1)), SetDesign(3, 1, "1/2"), LAWS["multinomial", "logit"])
     >>> round(model.log_likelihood(np.zeros(2)), 4)          # each answer has probability 1/3 at equal shares
     -3.2958

@@ -13,192 +13,25 @@ Rules
 1. Every record may have its own design; the matrices are kept once each, and records point to them.
 2. L and 1−L are sums of positive terms, computed from exact fractions, so neither loses digits near 0.
 3. The link cuts η where s is 1e−300: every quotient is finite, whatever β.
-4. Rows are walked in blocks that fit the processor's cache and are too small for the linear-algebra library to split
-   among threads: on a busy machine its threads would wait for each other longer than they work.
-
-A link says how the prevalence s follows from the linear predictor η, with the derivatives a likelihood needs:
-    logit    s = 1/(1 + e^−η)     s' = s(1−s)     s''/s' = 1 − 2s
-    probit   s = Φ(η)             s' = φ(η)       s''/s' = −η
-A link is one row of `LINKS`; η is cut where s' would become 0 in a computer, so every quotient stays finite.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rrcollect.errors import ParameterError
 from server_agg.count.tally import answer_array
-from server_agg.estimates.numerics import scipy_special
-from server_agg.models.columns import matrix_of, probabilities, vector_of
+from server_agg.models.columns import matrix_of, probabilities
+from server_agg.models.covariates import COVARIANCES, Averaged, Covariates, Derivatives, Predicted, checked_repeats
+from server_agg.models.links import LINKS, Link
 
 if TYPE_CHECKING:
-    from typing import Self
-
     from numpy.typing import NDArray
 
-    Floats = NDArray[np.float64]
-
-FARTHEST = 700.0
-FARTHEST_PROBIT = 37.0
-BLOCK = 8000  # numbers of a block of covariates
-COVARIANCES = ("expected", "observed", "outer", "sandwich", "survey", "replicates")  # see `inference`; first: the usual
-
-
-class Curve(NamedTuple):
-    """s, s' and s''/s'."""
-
-    share: Floats
-    steep: Floats
-    bend: Floats
-
-
-class Link(NamedTuple):
-    """One row; `steep` and `bend` take η, s and 1 − s."""
-
-    name: str
-    title: str
-    scale: str  # of the coefficients
-    shares: Callable[[Floats], tuple[Floats, Floats]]
-    steep: Callable[[Floats, Floats, Floats], Floats]
-    bend: Callable[[Floats, Floats, Floats], Floats]
-
-    @property
-    def odds(self) -> bool:
-        """Whether coefficients are log odds."""
-        return self.name == "logit"
-
-    def curve(self, eta: Floats) -> Curve:
-        """All three."""
-        s, t = self.shares(eta)
-        return Curve(s, self.steep(eta, s, t), self.bend(eta, s, t))
-
-
-def sigmoid(eta: Floats) -> tuple[Floats, Floats]:
-    """s = 1/(1 + e^−η) and 1 − s, each to full precision.
-
-    >>> ["%.12g" % part[0] for part in sigmoid(np.array([-40.0]))]
-    ['4.24835425529e-18', '1']
-    """
-    small = np.exp(-np.clip(eta, -FARTHEST, FARTHEST))
-    s = 1.0 / (1.0 + small)
-    return s, small * s
-
-
-def _cut(eta: Floats) -> Floats:
-    return np.clip(eta, -FARTHEST_PROBIT, FARTHEST_PROBIT)
-
-
-def _normal(eta: Floats) -> tuple[Floats, Floats]:
-    share, cut = scipy_special().ndtr, _cut(eta)
-    return share(cut), share(-cut)
-
-
-LINKS = {row.name: row for row in (
-    Link("logit", "Logistic", "log odds", sigmoid, lambda eta, s, t: s * t, lambda eta, s, t: t - s),
-    Link("probit", "Probit", "probit", _normal,
-         lambda eta, s, t: np.exp(-(_cut(eta) ** 2) / 2) / np.sqrt(2 * np.pi), lambda eta, s, t: -_cut(eta)),
-)}  # fmt: skip
-
-
-def checked_link(name: object) -> Link:
-    """The row of a link, or a `ParameterError`."""
-    if name not in LINKS:
-        raise ParameterError("link", name, f"one of {', '.join(LINKS)}")
-    return LINKS[str(name)]
-
-
-def checked_repeats(n: int, repeats: Any) -> Floats | None:
-    """How many equal records each stands for."""
-    if repeats is None:
-        return None
-    given = vector_of("repeats", repeats, n, least=0)
-    for place in np.flatnonzero(given != np.floor(given))[:1]:
-        allowed = "a whole number: how many equal records it stands for; those of a survey are weights"
-        raise ParameterError(f"repeats of record {place}", float(given[place]), allowed)
-    return given
-
-
-class Derivatives(NamedTuple):
-    """ℓ, its gradient, and minus its Hessian (expected or observed)."""
-
-    log_likelihood: float
-    gradient: Floats
-    information: Floats
-
-
-@dataclass(frozen=True, eq=False, kw_only=True)
-class Covariates:
-    """One row per record, walked in blocks (rule 4), and the weights of the records.
-
-    A model of an outcome adds `size` coefficients, of `width` columns, and what `fitting` climbs: `derivatives`,
-    `log_likelihood`, `reach`, `best_information`, and `lifted`, which makes R⁻¹ one for the coefficients.
-    """
-
-    covariates: Floats
-    weights: Floats | None = None
-
-    @property
-    def n(self) -> int:
-        """Records."""
-        return len(self.covariates)
-
-    @property
-    def width(self) -> int:
-        """Columns."""
-        return int(self.covariates.shape[1])
-
-    @property
-    def people(self) -> float:
-        """The sum of the weights; the number of records if there are none."""
-        return float(self.n if self.weights is None else self.weights.sum())
-
-    def transformed(self, by: Floats) -> Self:
-        """The same model with covariates ZA instead of Z."""
-        made = np.empty_like(self.covariates)
-        for rows in self.blocks():
-            made[rows] = self.covariates[rows] @ by
-        return replace(self, covariates=made)
-
-    def only(self, columns: Sequence[int]) -> Self:
-        """The same answers with only these columns."""
-        return replace(self, covariates=np.ascontiguousarray(self.covariates[:, columns]))
-
-    def blocks(self, numbers: int = BLOCK) -> Iterator[slice]:
-        """The rows, a cache-full at a time."""
-        height = max(numbers // max(self.width, 1), 4 * self.width)
-        for start in range(0, self.n, height):
-            yield slice(start, min(start + height, self.n))
-
-    def triangle(self) -> Floats:
-        """R with RᵀR = Σ w z zᵀ, by orthogonal steps over the blocks (no squares are formed)."""
-        found: Floats = np.zeros((0, self.width))
-        for rows in self.blocks():
-            z = self.covariates[rows]
-            if self.weights is not None:
-                z = z * np.sqrt(self.weights[rows])[:, None]
-            found = np.asarray(np.linalg.qr(np.vstack([found, z]), mode="r"), np.float64)
-        return found
-
-
-class Averaged(NamedTuple):
-    """Σ w·(a share), and its gradient; `label` is the option's, "" of a yes/no."""
-
-    label: str
-    value: float
-    slope: Floats
-
-
-class Predicted(NamedTuple):
-    """The share of one option for some rows: by its link, η, and the gradient of each η."""
-
-    label: str
-    link: Link
-    eta: Floats
-    ways: Floats
+    from server_agg.models.columns import Floats
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -33,7 +33,6 @@ from rrcollect.design.mechanism import checked_design
 from rrcollect.errors import ParameterError, RRCollectError
 from server_agg.models import effects
 from server_agg.models.columns import (
-    checked_rank,
     column_names,
     each_its_own,
     named_covariates,
@@ -44,9 +43,10 @@ from server_agg.models.columns import (
 from server_agg.models.fits import INTERCEPT, Fit, chi_squared, few_clusters
 from server_agg.models.fitting import maximise
 from server_agg.models.inference import Maximum, not_nested
-from server_agg.models.moments import by_moments, moment_regression
-from server_agg.models.options import OUTCOMES, Options, checked_law
-from server_agg.models.outcome import Outcome, checked_link
+from server_agg.models.links import OUTCOMES, checked_law, checked_link
+from server_agg.models.moments import linear_probability
+from server_agg.models.options import Options
+from server_agg.models.outcome import Outcome
 from server_agg.models.sampled import Sampled
 from server_agg.results.findings import Findings
 from server_agg.results.row import Test
@@ -55,9 +55,7 @@ from server_agg.sampling.sample import Sample
 from server_agg.sampling.values import unbiased_values
 
 if TYPE_CHECKING:
-    from server_agg.models.columns import Floats
-
-LINEAR = "the prevalence is linear in the covariates; a prediction may leave [0, 1]"
+    pass
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -287,7 +285,7 @@ def fit(
             raise ParameterError("link", link, allowed)
         r = unbiased_values(answers, design)
         x = named_covariates(data, r.size, names, (INTERCEPT,) if intercept else ())
-        made = replace(_linear(r, x, intercept, sampled), outcome=called)
+        made = replace(linear_probability(r, x, intercept, sampled), outcome=called)
         return made if covariance is None else made.using(covariance)
     model = _model(answers, data, design, (outcome, link, labels), repeats)
     columns = column_names(data, model.width, names, () if formula is not None else (INTERCEPT,))
@@ -328,23 +326,3 @@ def _model(
     if model.n == 0:
         raise ParameterError("answers", "0 records", "one or more")
     return model
-
-
-def _linear(r: Floats, given: tuple[Floats, list[str]], intercept: bool, sampled: Sampled) -> Fit:
-    """The linear probability model."""
-    x, columns = given
-    z = np.column_stack([np.ones(r.size), x]) if intercept else x
-    if r.size <= z.shape[1]:
-        raise ParameterError("answers", f"{r.size} records", f"more than {z.shape[1]}, one for each coefficient")
-    checked_rank(z, columns)
-    fitted = partial(moment_regression, r, np.empty((r.size, 0)), z)
-
-    def noise(sample: Sample) -> Floats:
-        """(ZᵀWZ)⁻¹(Σ f w² e zzᵀ)(ZᵀWZ)⁻¹; the unbiased variance e of r given the truth is r² − r."""
-        w = sample.weights
-        bread = np.linalg.inv((z * w[:, None]).T @ z)
-        heavy = sample.record_fraction * w**2 * (r * r - r)
-        return np.asarray(bread @ ((z * heavy[:, None]).T @ z) @ bread, np.float64)
-
-    labels = [*([INTERCEPT] if intercept else []), *columns]
-    return by_moments("Linear Probability", labels, sampled, fitted, columns=z, assumption=LINEAR, noise=noise)

@@ -17,7 +17,7 @@ from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.count.tally import answer_array
 from server_agg.models.columns import matrix_of, probabilities, vector_of
-from server_agg.models.outcome import sigmoid
+from server_agg.models.links import sigmoid
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -15,8 +15,9 @@ from statsmodels.genmod.families.links import Logit
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import models
 from server_agg.errors import NoInformation, NotConverged, NotIdentified, Separation
+from server_agg.models.covariates import BLOCK
 from server_agg.models.fitting import climb, orthonormal
-from server_agg.models.outcome import BLOCK, Outcome
+from server_agg.models.outcome import Outcome
 from tests.inside.models import simulate_survey
 from tests.support.regression_data import ANSWERS, DIRECT, EPSILON2, PEOPLE, X, expanded, grouped, naive
 
@@ -490,7 +491,7 @@ def test_designs_that_tell_next_to_nothing():
         ({"answers": [1, 0, None, 1]}, "answer 2 is None"),
         ({"answers": [1, 0, math.nan, 1]}, "answer 2 is nan"),  # a float is not an answer
         ({"answers": [1, 0, 2, 1]}, "answer 2 is 2"),
-        ({"design": "warner"}, "design is 'warner': use one Design"),
+        ({"design": "warner"}, "design is 'warner': use a Design"),
         ({"design": [EPSILON2] * 3}, "one for each of 4"),
         ({"design": [EPSILON2] * 3 + [0.7]}, "design 3 is 0.7"),
         ({"weights": [1, 1, -1, 1]}, "weight 2 is -1.0: use a finite number, 0 or more"),
