@@ -47,7 +47,7 @@ from server_agg.collect.store.reports import incoming
 from server_agg.collect.catalogue import PublishedSurvey
 store = open_store(folder + "/reports.sqlite3", keep_rows=True)
 export = store.export
-store.shelf.publish(PublishedSurvey("ab" * 32, b"", ("aa",), "Bench", "bench", 1, 2))
+store.shelf.publish(PublishedSurvey("ab" * 32, b"", ("aa" * 32,), "Bench", "bench", 1, 2))
 design = '{"p00":"3/4","p11":"3/4"}'
 made = [ReportRow("ab" * 32, "q1", 0, design, str(i % 2), secrets.token_hex(16), None, "{}") for i in range(n)]
 store.take([incoming(row) for row in made])

@@ -70,7 +70,7 @@ def row(ticket: str | None = None) -> IncomingReport:
 
 
 def survey(number: int, minimum: int = 30) -> PublishedSurvey:
-    return PublishedSurvey(DIGEST, b"", ("aa",), "Bench", "bench", number, minimum)
+    return PublishedSurvey(DIGEST, b"", ("aa" * 32,), "Bench", "bench", number, minimum)
 
 
 # ---- PostgreSQL ------------------------------------------------------------------------------------------------------

@@ -38,7 +38,7 @@ def store(where):
     """A store that keeps rows, with two surveys: a crowd of two and a crowd of a thousand."""
     opened = open_store(where, keep_rows=True)
     for digest, minimum in ((DIGEST, 2), (LARGE, 1000)):
-        opened.shelf.publish(PublishedSurvey(digest, b"envelope", ("aa",), "P", "n", minimum, minimum))
+        opened.shelf.publish(PublishedSurvey(digest, b"envelope", ("aa" * 32,), "P", "n", minimum, minimum))
     yield opened
     opened.disconnect()
 

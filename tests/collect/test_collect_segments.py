@@ -32,7 +32,7 @@ def answered(where, *, keep_rows):
     groups = [source.randrange(GROUPS) for _ in range(PEOPLE)]
     events = sorted((person + source.uniform(0, 3), person, q) for person in range(PEOPLE) for q in (1, 2, 3))
     store = open_store(where, keep_rows=keep_rows)
-    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, MINIMUM))
+    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa" * 32,), "P", "n", 1, MINIMUM))
     if isinstance(store.database, SqliteDatabase):
         with store.database.writing() as cursor:
             cursor.execute("PRAGMA wal_autocheckpoint = 0")  # the log keeps everything
@@ -123,7 +123,7 @@ def test_the_reader_sees_ids_in_the_order_of_arrival():
 
 def test_a_row_that_waits_for_its_crowd_is_known_and_kept_when_the_crowd_is_there(where):
     store = open_store(where, keep_rows=True)
-    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 3))
+    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa" * 32,), "P", "n", 1, 3))
     made = [incoming(report(DIGEST, segments={"group": str(k)}).row) for k in (1, 2, 3)]
     store.take(made)
     assert (store.fold(), store.tallies().n, kept_rows(store)) == (3, 3, [])

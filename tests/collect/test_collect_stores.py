@@ -55,7 +55,7 @@ def test_a_report_is_stored_once_and_other_content_is_a_conflict(store, folded):
 
 def test_of_an_id_that_was_folded_without_its_row_only_the_id_is_known(where):
     store = open_store(where)
-    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa" * 32,), "P", "n", 1, 2))
     first = arrival()
     store.take([first, arrival()])
     assert store.fold() == 2
@@ -158,7 +158,7 @@ def test_a_fold_destroys_the_key_that_reports_waited_under_and_makes_another(sto
 
 def test_without_its_key_a_database_takes_nothing_unless_what_waits_is_given_up(where):
     store = open_store(where)
-    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa" * 32,), "P", "n", 1, 2))
     store.take([arrival()])
     store.disconnect()
     (key,) = store.epochs.keys.folder.glob(f"{store.epochs.name}.*.key")
@@ -213,7 +213,7 @@ def test_a_lost_key_under_which_nothing_waits_is_made_anew_if_that_is_said(where
     with pytest.raises(EpochKeyMissing, match=r"lost, stop every collector .* \(serve --discard-unreadable\)"):
         open_store(where)
     again = open_store(where, discard_unreadable=True)
-    again.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    again.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa" * 32,), "P", "n", 1, 2))
     assert again.take([arrival()]) == [ReportOutcome.NEW]
     again.disconnect()
     open_store(where).disconnect()
@@ -293,7 +293,7 @@ def pair(postgres, monkeypatch):
             monkeypatch.setattr(postgres_store, name, value)
         address = made[0].database.address if made else postgres.new_database()
         made.extend(open_store(address, keep_rows=True) for _ in range(2))
-        made[0].shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+        made[0].shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa" * 32,), "P", "n", 1, 2))
         return made[-2:]
 
     yield opened
@@ -378,7 +378,7 @@ def test_no_file_of_a_postgresql_database_holds_an_id_of_a_closed_survey(postgre
     """Its log of changes is not ours to overwrite, and is left out."""
     where = postgres.new_database()
     store = open_store(where, keep_rows=True)
-    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa" * 32,), "P", "n", 1, 2))
     ticket = hashed("invite")
     store.shelf.add_invites(DIGEST, [ticket])
     made = [arrival(ticket), *(arrival() for _ in range(20))]
@@ -409,7 +409,7 @@ def test_another_survey_under_a_name_and_version_is_refused_by_the_database(wher
     def publish(store, number, digest):
         try:
             said.append(
-                (number, store.shelf.publish(PublishedSurvey(digest, b"envelope", ("aa",), "P", "n", number, 30)))
+                (number, store.shelf.publish(PublishedSurvey(digest, b"envelope", ("aa" * 32,), "P", "n", number, 30)))
             )
         except Refusal as refusal:
             said.append((number, refusal.code))
@@ -467,7 +467,7 @@ def test_of_two_reports_with_one_ticket_in_one_batch_one_is_taken(store):
 
 
 def test_surveys_are_kept_once(store):
-    one = PublishedSurvey("ef" * 32, b"\x00envelope\xff", ("aa", "bb"), "P", "n", 7, 30, pilot=True)
+    one = PublishedSurvey("ef" * 32, b"\x00envelope\xff", ("aa" * 32, "bb" * 32), "P", "n", 7, 30, pilot=True)
     assert store.shelf.publish(one)
     assert not store.shelf.publish(one)
     assert one in store.shelf.surveys()
@@ -488,7 +488,7 @@ def test_what_was_taken_is_there_when_the_database_is_opened_again(where):
 def test_two_collectors_may_share_a_database(where):
     """Two collectors take the same reports in opposite order, and each folds now and then."""
     stores = [open_store(where), open_store(where)]
-    stores[0].shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    stores[0].shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa" * 32,), "P", "n", 1, 2))
     ticket = [hashed(str(number)) for number in range(200)]
     stores[0].shelf.add_invites(DIGEST, ticket)
     shared = [arrival(one) for one in ticket]
@@ -517,7 +517,7 @@ def test_two_collectors_may_share_a_database(where):
 def test_what_is_exported_is_counted_by_the_batch_path_as_it_was_stored(store, where, tmp_path, monkeypatch):
     monkeypatch.setattr("server_agg.collect.store.store.ROWS_PER_READ", 7)  # many pieces
     asked = survey(segments={"sport": ["ski"]}, invite_only=True)
-    store.shelf.publish(PublishedSurvey(asked.digest, b"envelope", ("aa",), "P", "other", 1, 20))
+    store.shelf.publish(PublishedSurvey(asked.digest, b"envelope", ("aa" * 32,), "P", "other", 1, 20))
     tickets = [hashed(str(number)) for number in range(20)]
     store.shelf.add_invites(asked.digest, tickets)
     rows = [arrival(t, asked.digest, segments={"sport": "ski"}, answer=str(i % 2)) for i, t in enumerate(tickets)]
@@ -575,7 +575,7 @@ def test_a_tally_of_a_store_that_lacks_rows_is_refused_and_points_to_the_counts(
 
     def taken(keep_rows, many):
         store = open_store(where, keep_rows=keep_rows)
-        store.shelf.publish(PublishedSurvey(asked.digest, b"envelope", ("aa",), "P", "n", 1, 2))
+        store.shelf.publish(PublishedSurvey(asked.digest, b"envelope", ("aa" * 32,), "P", "n", 1, 2))
         store.take([arrival(survey=asked.digest) for _ in range(many)])
         store.fold()
         store.disconnect()
@@ -588,7 +588,7 @@ def test_a_tally_of_a_store_that_lacks_rows_is_refused_and_points_to_the_counts(
 
 def test_rows_are_tallied_beside_a_survey_that_was_closed(store, where):
     asked = survey()
-    store.shelf.publish(PublishedSurvey(asked.digest, b"envelope", ("aa",), "P", "other", 1, 2))
+    store.shelf.publish(PublishedSurvey(asked.digest, b"envelope", ("aa" * 32,), "P", "other", 1, 2))
     store.take([arrival(), arrival(), *(arrival(survey=asked.digest) for _ in range(3))])
     assert store.fold() == 5
     store.folds.finish(DIGEST)
@@ -664,7 +664,7 @@ def number_of(store):
 
 def test_a_database_of_the_step_before_is_brought_up_to_date_and_loses_nothing(where, second_step, monkeypatch):
     old = open_store(where, keep_rows=True)
-    old.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 2))
+    old.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa" * 32,), "P", "n", 1, 2))
     ticket, rows = hashed("invite"), [arrival() for _ in range(3)]
     old.shelf.add_invites(DIGEST, [ticket])
     rows.append(arrival(ticket))

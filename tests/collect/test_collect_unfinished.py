@@ -37,7 +37,7 @@ def reports(digest, many):
 def opened(where):
     """A store that keeps rows, with a survey of a crowd of three."""
     store = open_store(where, keep_rows=True)
-    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 3))
+    store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa" * 32,), "P", "n", 1, 3))
     yield store
     store.disconnect()
 
@@ -256,7 +256,7 @@ def test_a_full_disk_of_postgresql_is_told_to_senders_and_nothing_is_lost(postgr
         connection.execute(f"CREATE DATABASE {name} TABLESPACE {name}")
     try:
         store = open_store(postgres.address(name), keys=tmp_path / "keys")
-        store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa",), "P", "n", 1, 300))
+        store.shelf.publish(PublishedSurvey(DIGEST, b"envelope", ("aa" * 32,), "P", "n", 1, 300))
         acknowledged, refused = [], []
         while not refused and len(acknowledged) < 100_000:
             some = reports(DIGEST, 200)

@@ -140,14 +140,14 @@ PARTS: tuple[Part, ...] = (
     ),
     Part(
         "profiles",
-        "Whole Chromium and Firefox: profiles searched for a truth, frames",
+        "Whole Chromium and Firefox: profiles, frames",
         by_pytest("tests/collect/test_collect_frames.py", "tests/collect/test_collect_traces.py"),
         tools=("node", "npm", "chromium", "firefox-esr"),
         here=True,
     ),
     Part(
         "element",
-        "Pages in every width, scheme and language; the survey element against the documents of the vectors",
+        "Pages: further widths, schemes and languages, 900 documents",
         by_pytest(
             "tests/collect/test_collect_board.py",
             "tests/collect/test_collect_built.py",
@@ -161,7 +161,7 @@ PARTS: tuple[Part, ...] = (
     ),
     Part(
         "postgres",
-        "PostgreSQL: a full disk, what lies at rest, folds that are interrupted, crowds of every kind",
+        "PostgreSQL: full disks, what lies at rest, folds, crowds",
         by_pytest(
             "tests/collect/test_collect_crashes.py",
             "tests/collect/test_collect_crowds.py",

@@ -366,7 +366,7 @@ def folds_interrupted(
     again."""
     digest, sent, wrong = "ab" * 32, list[IncomingReport](), dict.fromkeys(("lost", "twice", "keys"), 0)
     store = opened(where)
-    store.shelf.publish(PublishedSurvey(digest, b"envelope", ("aa",), "P", "n", 1, 3))
+    store.shelf.publish(PublishedSurvey(digest, b"envelope", ("aa" * 32,), "P", "n", 1, 3))
     store.disconnect()
 
     def play(moment: int) -> Round:
