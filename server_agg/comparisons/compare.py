@@ -6,8 +6,8 @@ Rules
    is still too small the next smallest cell joins it (otherwise its content could be found by subtraction).  What was
    merged is listed with its size: reported, not hidden.  Which cells are merged depends on how many answered, so it is
    the same for every option.  What was merged is in the test of all groups, and in no pair.
-3. Pairs: p is for one pair alone; `p_adjusted` is Holm's among all pairs, so that the chance of any false alarm among
-   them stays below the level.  The bars of all pairs hold at once (Bonferroni), unless each bar is for itself.
+3. Pairs: bars and p are those of all pairs at once (Bonferroni), or of `family` of them, so that the chance of any
+   false alarm among them stays below the level and p never contradicts its bar; p of a pair alone is `p_alone`.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Comparison(_Grouped):
     def difference(self) -> Row:
         """The first of two groups against the second."""
         self._only_two()
-        return self.pair_row(0, 1, 1)
+        return self.pair_row(0, 1, self.at_once_of(1))
 
     @cached_property
     def ratio(self) -> Row:
@@ -83,7 +83,7 @@ class Comparison(_Grouped):
         self._only_two()
         if self.estimated.low:
             raise ParameterError("bounds", self.bounds, "a range that begins at 0 for a ratio of means")
-        return self.ratio_row(0, 1, 1)
+        return self.ratio_row(0, 1, self.at_once_of(1))
 
     def _only_two(self) -> None:
         if len(self.groups) != 2 or self.labels:
@@ -95,10 +95,7 @@ class Comparison(_Grouped):
         if self.labels:
             return tuple(row for part in self.options for row in part.pairs)
         places = list(combinations([place for place in range(len(self.groups)) if self.single(place)], 2))
-        raw = [self.pair(a, b).test().p for a, b in places]
-        family = 1 if self.simultaneous == "none" else len(places)
-        adjusted = [min(1.0, self.many * p) for p in holm(raw)]
-        return tuple(self.pair_row(a, b, family, p) for (a, b), p in zip(places, adjusted, strict=True))
+        return tuple(self.pair_row(a, b, self.at_once_of(len(places))) for a, b in places)
 
     @cached_property
     def test(self) -> Test:
@@ -129,8 +126,7 @@ class Comparison(_Grouped):
         """The pairs, where there are few."""
         if self._two or not 0 < len(self.pairs) <= SHOWN:
             return []
-        tested = [(row, f"p = {row.p_value:.3g}, adjusted {row.extras['p_adjusted']:.3g}") for row in self.pairs]
-        return [[row.name, f"{row.scale.words(row.value, 0)}, {told}"] for row, told in tested]
+        return [[row.name, f"{row.shown(None)} {row.scale.unit}, p = {row.p_value:.3g}"] for row in self.pairs]
 
     def remarks(self) -> list[str]:
         """The test, which bars hold at once, and what was merged."""
@@ -139,7 +135,10 @@ class Comparison(_Grouped):
             how = SIMULTANEOUS[self.simultaneous]
             said.append(f"the bars of both groups hold {f'at once ({how})' if how else 'each for itself'}")
         if len(self.groups) > 2 and self.pairs:
-            said.append("pairs: p for one pair, and adjusted for all of them (Holm)")
+            family = self.pairs[0].extras["family"]
+            said.append(
+                "pairs: " + (f"p and bars for {family} at once (Bonferroni)" if family != 1 else "each for itself")
+            )
         return [*said, *self.merged_note()]
 
     def merged_note(self) -> list[str]:
@@ -162,19 +161,6 @@ class Comparison(_Grouped):
         return super().points()[: len(self.group_rows)]
 
 
-def holm(each: Sequence[float]) -> list[float]:
-    """Holm's p-values.
-
-    >>> holm([0.01, 0.04, 0.03])
-    [0.03, 0.06, 0.06]
-    """
-    adjusted, worst = [0.0] * len(each), 0.0
-    for rank, place in enumerate(sorted(range(len(each)), key=lambda j: each[j])):
-        worst = max(worst, min(1.0, (len(each) - rank) * each[place]))
-        adjusted[place] = worst
-    return adjusted
-
-
 def compare(
     groups: Mapping[Any, Counted],
     *,
@@ -186,6 +172,7 @@ def compare(
     minimum: int | None = None,
     simultaneous: str = "bonferroni",
     over: int = 0,
+    family: int | None = None,
     level: NumberLike = 0.95,
     method: str | None = None,
 ) -> Comparison:
@@ -194,7 +181,8 @@ def compare(
 
     `population` is the size of a finite population, of all groups or by their names; `bounds` and `unit` are those of a
     number, `labels` those of a choice.  With a `minimum` smaller groups are merged.  `over`: of how many rows the table
-    may become, if it is looked at while it grows; the bars are then those of so many rows.
+    may become, if it is looked at while it grows; the bars are then those of so many rows.  `family`: of how many
+    comparisons each pair is one (all pairs unless given; 1 for one that was meant beforehand).
 
     >>> from rrcollect import Design
     >>> from server_agg import Tally
@@ -227,8 +215,9 @@ def compare(
             raise TooFewAnswers(group.n, f"group {group.name!r}")
     suppressed = tuple((group.name, group.n) for group in joined)
     return Comparison(
-        found, names, of, bounds, unit, simultaneous, over, level, method, suppressed=suppressed, minimum=least
-    )
+        found, names, of, bounds, unit, simultaneous, over, level, method, family=family, suppressed=suppressed,
+        minimum=least,
+    )  # fmt: skip
 
 
 def merge_small(groups: Sequence[Group], minimum: int) -> tuple[tuple[Group, ...], list[Group]]:

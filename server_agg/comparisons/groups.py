@@ -19,7 +19,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import Any, TypeVar
 
-from rrcollect.design.parameters import NumberLike
+from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.comparisons.pairs import Group, Pair, score_test
 from server_agg.count.tallies import merged
@@ -103,9 +103,12 @@ class _Grouped(Result):
     group_method: str | None = None  # of the groups' bars; None: the usual one
     option: str = ""  # of which option this is the part
     many: int = 1  # of how many options this is one (rule 2)
+    family: int | None = None  # of how many comparisons each is one; None: of all pairs, or of all changes
 
     def __post_init__(self) -> None:
         simultaneous_level(self.level, 1, self.simultaneous)
+        if self.family is not None:
+            whole_number("family", self.family, 1)
         for group in self.groups:
             if len(group.tallies) > 1 and group.target != "population":
                 raise ParameterError(
@@ -197,8 +200,12 @@ class _Grouped(Result):
         made = interval_of(pair.problem(of), 1 - (1 - exact_level(level)) / of, method)
         return made.with_ends((span * made.low, span * made.high), level=exact_level(level))
 
-    def pair_row(self, a: int, b: int, family: int, adjusted: float | None = None) -> Row:
-        """a − b as a row; its bar is one of `family` at once, and so is p (Bonferroni) unless `adjusted` is given."""
+    def at_once_of(self, comparisons: int) -> int:
+        """Of how many at once each of these comparisons is one."""
+        return self.family or (1 if self.simultaneous == "none" else comparisons)
+
+    def pair_row(self, a: int, b: int, family: int) -> Row:
+        """a − b as a row; its bar is one of `family` at once, and so is p (Bonferroni)."""
         pair, of, span = self.pair(a, b), family * self.many, self.estimated.span
         test = pair.test()
 
@@ -207,9 +214,10 @@ class _Grouped(Result):
 
         scale = DIFFERENCES if self.bounds is None else Scale(-span, span, self.unit, f"difference, {self.unit}")
         extras: dict[str, object] = {"a": pair.first.name, "b": pair.second.name, "test": test.method}
-        extras["p_adjusted"] = min(1.0, of * test.p) if adjusted is None else adjusted
-        value, error = span * float(pair.value), span * pair.standard_error
-        return Row(self._named(pair.name("−")), pair.n, value, error, bar, test.p, None, scale, extras)
+        extras |= {"p_alone": test.p, "family": of}
+        value, error, p = span * float(pair.value), span * pair.standard_error, min(1.0, of * test.p)
+        shown = span * (pair.a.clipped - pair.b.clipped)
+        return Row(self._named(pair.name("−")), pair.n, value, error, bar, p, None, scale, extras, shown)
 
     def ratio_row(self, a: int, b: int, family: int) -> Row:
         """a/b as a row."""

@@ -65,17 +65,17 @@ class Trend(_Grouped):
             found = wald_interval(value, float(error or 0), self._of_options(level), "slope")
             return found.with_ends((found.low, found.high), level=level)
 
-        extras = {"test": test.method, "p_adjusted": min(1.0, self.many * test.p_value)}
+        extras, p = {"test": test.method, "p_alone": test.p_value}, min(1.0, self.many * test.p_value)
         scale = Scale(unit="%" if self.bounds is None else self.unit, axis=f"change per {self.step}")
         name, bars = self._named(f"slope per {self.step}"), made if error is not None else None
-        return Row(name, sum(group.n for group in self.groups), value, error, bars, test.p_value, None, scale, extras)
+        return Row(name, sum(group.n for group in self.groups), value, error, bars, p, None, scale, extras)
 
     @cached_property
     def changes(self) -> tuple[Row, ...]:
         """Each round against the one before, all at once as the rounds' bars are; rounds must be by one design each."""
         if self.labels:
             return tuple(row for part in self.options for row in part.changes)
-        family = 1 if self.simultaneous == "none" else len(self.groups) - 1
+        family = self.at_once_of(len(self.groups) - 1)
         return tuple(self.pair_row(place, place - 1, family) for place in range(1, len(self.groups)))
 
     @cached_property
@@ -104,7 +104,7 @@ class Trend(_Grouped):
         row = self.slope
         if row.standard_error is None:
             return "the answers tell nothing of a trend"
-        steep, p = f"{row.value:+.3g} {'' if self.bounds is None else self.unit}".rstrip(), row.extras["p_adjusted"]
+        steep, p = f"{row.value:+.3g} {'' if self.bounds is None else self.unit}".rstrip(), row.p_value
         error = f"SE {row.standard_error:.2g}"
         return f"slope {steep} per {self.step} ({error}); no change: {self.test.method} test, p = {p:.3g}"
 
@@ -138,6 +138,7 @@ def trend(
     labels: Sequence[str] = (),
     simultaneous: str = "bonferroni",
     over: int = 0,
+    family: int | None = None,
     level: NumberLike = 0.95,
     method: str | None = None,
 ) -> Trend:
@@ -145,7 +146,7 @@ def trend(
 
     Rounds are named by their whole numbers, which are their scores; groups by any names, with `scores` in their order
     (1, 2, 3, … unless given).  A round too small for an estimate (n < 2) is refused, not merged.  `over`: of how many
-    rounds it may become, if it is looked at before the last.
+    rounds it may become, if it is looked at before the last.  `family`: of how many changes each is one.
 
     >>> from rrcollect import Design
     >>> from server_agg import Tally
@@ -171,5 +172,11 @@ def trend(
         if group.n < 2:
             raise ParameterError("rounds", {group.name: group.n}, "rounds of two answers or more")
     step = "round" if numbered else "group" if scores is None else "score"
-    how: dict[str, Any] = {"simultaneous": simultaneous, "over": over, "level": level, "group_method": method}
+    how: dict[str, Any] = {
+        "simultaneous": simultaneous,
+        "over": over,
+        "level": level,
+        "group_method": method,
+        "family": family,
+    }
     return Trend(found, names, "population", bounds, unit, **how, scores=places, step=step)

@@ -14,7 +14,7 @@ is possible.
 
 Rules
 1. The edge rule: a value beyond what is possible is cut to it before an end is computed that it would draw inward.
-2. The p-value is that of the adjusted bar: the bar holds 0 if and only if p is not below 1 − level.
+2. The p-value of a difference is that of the adjusted bar: the bar holds 0 if and only if p is not below 1 − level.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from server_agg.estimates.numerics import (
 from server_agg.estimates.share import Share
 from server_agg.results.interval import Interval, Misfit, exact_level
 from server_agg.results.result import Result
-from server_agg.results.row import SHARES, Row, Scale
+from server_agg.results.row import DIFFERENCES, SHARES, Row, Scale
 
 STEP = 1e-9  # how finely an end of a quotient is looked for, to the safe side
 NOBODY = "nothing shows that there is anybody in the group: every share is possible"
@@ -135,20 +135,42 @@ class Options:
             tight = [(bar.low, bar.high) for bar in bars]
         return [bar.with_ends(ends, level=exact_level(level)) for ends, bar in zip(tight, bars, strict=True)]
 
-    def combined(self, weights: Sequence[Fraction], name: str, scale: Scale) -> Combination:
-        """Σ weight·share, by the covariance: a group of options, a difference of two, a mean of scores."""
-        value = sum((w * v for w, v in zip(weights, self.exact_values, strict=True)), Fraction(0))
-        used = [j for j, weight in enumerate(weights) if weight]
-        square = sum((weights[i] * weights[j] * self.covariance(i, j) for i in used for j in used), Fraction(0))
-        problem = self._problem(value, square, weights, span=scale.ends, covers=name)
+    def combined(self, weights: Sequence[Fraction], name: str, scale: Scale, covers: str) -> Combination:
+        """Σ weight·share, by the covariance: a group of options, a mean of scores."""
+        problem = self._sum(weights, scale, covers)
 
         def bar(level: NumberLike, method: str | None) -> Interval:
             return interval_of(problem, level, method or "adjusted")
 
-        centre, spread = adjusted(replace(problem, value=Fraction(scale.clipped(float(value)))))
-        p = min(1.0, 2 * normal_tail(abs(centre) / spread)) if spread else float(centre == 0)
-        row = Row(name, self.tally.n, float(value), problem.error(), bar, p, None, scale)
+        row = Row(name, self.tally.n, float(problem.value), problem.error(), bar, None, None, scale)
         return Combination(row, target_words(self.target))
+
+    def difference(self, first: int, second: int, names: tuple[str, str], family: int) -> Combination:
+        """One option minus another, one of `family` comparisons at once."""
+        weights = [Fraction((j == first) - (j == second)) for j in range(self.tally.design.cells)]
+        name, at_once = " − ".join(names), f", one of {family} at once" if family > 1 else ""
+        problem = self._sum(weights, DIFFERENCES, f"difference {name}{at_once}")
+
+        def bar(level: NumberLike, method: str | None) -> Interval:
+            asked = exact_level(level)
+            made = interval_of(problem, 1 - (1 - asked) / family, method or "adjusted")
+            return made.with_ends((made.low, made.high), level=asked)
+
+        centre, spread = adjusted(replace(problem, value=Fraction(DIFFERENCES.clipped(float(problem.value)))))
+        p = min(1.0, 2 * normal_tail(abs(centre) / spread)) if spread else float(centre == 0)
+        extras, shown = {"p_alone": p, "family": family}, float(self[first].exact_clipped - self[second].exact_clipped)
+        row = Row(
+            name, self.tally.n, float(problem.value), problem.error(), bar, min(1.0, family * p), None, DIFFERENCES,
+            extras, shown,
+        )  # fmt: skip
+        return Combination(row, target_words(self.target))
+
+    def _sum(self, weights: Sequence[Fraction], scale: Scale, covers: str) -> Problem:
+        """Σ weight·share as its bars see it."""
+        value = sum((w * v for w, v in zip(weights, self.exact_values, strict=True)), Fraction(0))
+        used = [j for j, weight in enumerate(weights) if weight]
+        square = sum((weights[i] * weights[j] * self.covariance(i, j) for i in used for j in used), Fraction(0))
+        return self._problem(value, square, weights, span=scale.ends, covers=covers)
 
     def _problem(self, value: Fraction, square: Fraction | float, weights: Sequence[Any], **more: Any) -> Problem:
         """A sum of options as its bars see it."""
@@ -186,7 +208,12 @@ class Options:
             notes.append(NO_ERROR if high - low <= 2 * STEP else "")
             warning = "; ".join(filter(None, notes))
             return Interval(
-                (low, high), method=how, level=share, target=name, guaranteed=row.guaranteed, warning=warning
+                (low, high),
+                method=how,
+                level=share,
+                target=f"share of {name}",
+                guaranteed=row.guaranteed,
+                warning=warning,
             )
 
         return Combination(Row(name, self.tally.n, value, None, bar, None, None, SHARES), target_words(self.target))

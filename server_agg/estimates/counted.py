@@ -208,10 +208,10 @@ class Counted(Result):
 
     def method_for(self, method: str | None) -> str:
         """The method asked for, or the usual one: exact.  Where several designs have no such bar it is the likelihood,
-        of a choice wald."""
+        of a choice hoeffding, which holds for all options at once however direct the answers are."""
         if len(self.tallies) == 1:
             return method or "exact"
-        usual = "likelihood" if self._k == 1 else "wald"
+        usual = "likelihood" if self._k == 1 else "hoeffding"
         return method if method in methods_for(self.kind) else usual
 
     def interval(
@@ -309,5 +309,7 @@ class Counted(Result):
             for ones in (max(0, tally.ones - m), min(tally.ones, honest))
         )
         told = f"holds whatever any {m} of the {tally.n} reporters sent; they are given up"
+        if m == 0:
+            told = f"{share} of {tally.n} reporters is less than one: nobody is given up"
         warnings = dict.fromkeys(filter(None, (told, few.warning, many.warning)))
         return few.with_ends((few.low, many.high), target=f"{few.target}, honest people", warning="; ".join(warnings))

@@ -22,6 +22,7 @@ Rules
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
@@ -36,7 +37,7 @@ from server_agg.estimates.counted import Counted
 from server_agg.estimates.interval import checked_population, checked_target
 from server_agg.estimates.pooled import checked_planning
 from server_agg.results.interval import Interval, percent, privacy_words
-from server_agg.results.row import DIFFERENCES, SHARES, Row, Scale
+from server_agg.results.row import SHARES, Row, Scale
 
 
 class Estimate(Counted):
@@ -84,10 +85,12 @@ class Estimate(Counted):
             ones = sum(self.tally.counts[j] for j in chosen)
             one = Tally(merged_column, self.n, ones, self.tally.mechanism)
             return Estimate((one,), self.target, self.population, labels=("share of the group",))
-        return self.options.combined([Fraction(j in chosen) for j in range(k)], "share of the group", SHARES)
+        name = "share of the group"
+        return self.options.combined([Fraction(j in chosen) for j in range(k)], name, SHARES, name)
 
-    def compare(self, first: int, second: int) -> Combination:
-        """The share of one option minus that of another, by the covariance.
+    def compare(self, first: int, second: int, *, family: int | None = None) -> Combination:
+        """The share of one option minus that of another, by the covariance; bar and p are those of one of `family`
+        comparisons at once: of all pairs of options unless given, 1 for a pair that was meant beforehand.
 
         >>> from rrcollect import SetDesign
         >>> e = estimate(Tally(SetDesign(4, 1, "1/2"), 1000, [420, 260, 180, 140]))
@@ -96,8 +99,8 @@ class Estimate(Counted):
         """
         if self._checked(first) == self._checked(second):
             raise ParameterError("second", second, "another option")
-        weights = [Fraction((j == first) - (j == second)) for j in range(len(self.labels))]
-        return self.options.combined(weights, f"{self.labels[first]} − {self.labels[second]}", DIFFERENCES)
+        many = math.comb(len(self.labels), 2) if family is None else whole_number("family", family, 1)
+        return self.options.difference(first, second, (self.labels[first], self.labels[second]), many)
 
     def mean(self, scores: Sequence[NumberLike]) -> Combination:
         """The mean of scores given to ordered options."""
@@ -105,7 +108,7 @@ class Estimate(Counted):
         if len(weights) != len(self.labels):
             raise ParameterError("scores", list(scores), f"one for each of {len(self.labels)} options")
         scale = Scale(float(min(weights)), float(max(weights)), axis="mean of the scores")
-        return self.options.combined(weights, "mean of the scores", scale)
+        return self.options.combined(weights, scale.axis, scale, scale.axis)
 
     def among(self, option: int, options: Iterable[int]) -> Combination:
         """The share of an option among the people of several, such as all to whom the question applies.

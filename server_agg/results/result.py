@@ -3,6 +3,8 @@
 Rules
 1. A row has `name, n, value, standard_error, interval(level, method), p_value, misfit, scale` (see `row`); a result
    with one row has these itself.  `p_value` is None where there is no null hypothesis, `misfit` where all counts fit.
+   Of a comparison that is one of several, bar and p are those of all at once (Bonferroni: `family` of them), so that
+   the bar holds 0 if and only if p is not below 1 − level; p of this one alone is `p_alone` among the extras.
 2. `notes` holds every warning: a value beyond its scale, counts that do not fit, a coverage that is only approximate,
    bars that hold at once or each for itself, why a bar has no width, and what the result itself adds (`remarks`).
    Tables, sentence and JSON all show them.

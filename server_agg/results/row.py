@@ -1,7 +1,8 @@
 """`Row`: one estimate of a result, with its bar; `Scale`: where its value lies and how it is written.
 
 Rules
-1. A value is shown cut to its scale, with as many digits as its bar shows two of.
+1. A value is shown cut to its scale, with as many digits as its bar shows two of; a difference is that of its parts
+   as they are shown.
 2. What must stand beside a value says the row itself: that it was cut, how well its count fits, what its bar warns of.
 """
 
@@ -100,6 +101,7 @@ class Row:
     misfit: Misfit | None = None
     scale: Scale = SHARES
     extras: Mapping[str, object] = field(default_factory=dict)  # more entries of its JSON, and columns of a frame
+    parts: float | None = None  # of a difference, that of its parts as they are shown
 
     def interval(self, level: NumberLike = 0.95, method: str | None = None) -> Interval[Any]:
         """The error bar."""
@@ -122,8 +124,8 @@ class Row:
 
     def shown(self, bar: Interval[Any] | None) -> str:
         """The value cut to its scale, as text beside its bar."""
-        width = 0.0 if bar is None else bar.width
-        return self.scale.text(None if self.value is None else self.scale.clipped(self.value), width)
+        width, told = 0.0 if bar is None else bar.width, self.value if self.parts is None else self.parts
+        return self.scale.text(None if told is None else self.scale.clipped(told), width)
 
     def beside(self, bar: Interval[Any]) -> list[str]:
         """What must stand beside the value: the unclipped one, how well its count fits, why its bar has no width."""

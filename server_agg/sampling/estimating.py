@@ -105,11 +105,11 @@ def estimate(
                 "answers", "counted, with a design, strata, clusters or replicates", "answers one by one"
             )
         given, sample, by, parts = _counted(answers, weights, population, by, target)
-        told = _misfits({name: checked_tally(tally) for name, tally in answers.items()})
+        unfit = _misfits({name: checked_tally(tally) for name, tally in answers.items()})
     else:
         given = AnswerValues.of(answers, design, labels, getattr(weights, "responded", None))
         sample = Sample.of(given.n, weights=weights, strata=strata, clusters=clusters, population=population)
-        parts, told = (), []
+        parts, unfit = (), {}
     if not scale.is_share and len(given.names) > 1:
         raise ParameterError("bounds", bounds, "nothing for choices: each option is a share")
     if not scale.is_share or target == "sample":
@@ -122,14 +122,14 @@ def estimate(
     unless = ""
     if target == "population" and not parts:
         unless = DEPENDENT if clusters is not None else NOT_FIXED if weights is not None else ""
-    return _Engine(sample, given, groups, names, made).estimated(scale, target, unless, parts, told)
+    return _Engine(sample, given, groups, names, made).estimated(scale, target, unless, parts, unfit)
 
 
-def _misfits(strata: Mapping[Any, Tally]) -> list[str]:
+def _misfits(strata: Mapping[Any, Tally]) -> dict[str, Misfit]:
     """Strata whose own counts do not fit the design, of so many: the figure's misfit is that of all counts."""
     each = {name: Share(tally).misfit for name, tally in strata.items()}
-    found = {name: worst_misfit([misfit, *[Misfit(1.0, "below")] * (len(each) - 1)]) for name, misfit in each.items()}
-    return [f"stratum {name}: {misfit.describe()}" for name, misfit in found.items() if misfit]
+    rest = [Misfit(1.0, "below")] * (len(each) - 1)
+    return {str(name): found for name, misfit in each.items() if (found := worst_misfit([misfit, *rest]))}
 
 
 def _mean_scale(bounds: tuple[NumberLike, NumberLike], unit: str) -> Scale:
@@ -189,7 +189,7 @@ class _Engine(NamedTuple):
     names: list[str]
     made: Replicates | None
 
-    def estimated(self, scale: Scale, target: str, unless: str, parts: Any, told: list[str]) -> SampleEstimate:
+    def estimated(self, scale: Scale, target: str, unless: str, parts: Any, unfit: dict[str, Misfit]) -> SampleEstimate:
         sample, given, made, options = self.sample, self.given, self.made, len(self.given.names)
         inside = self.groups.astype(np.float64)
         tops = (inside[:, :, None] * given.values[:, None, :]).reshape(given.n, -1)  # rows × (groups, options)
@@ -235,9 +235,16 @@ class _Engine(NamedTuple):
             row = Row(self._name(group, option), effective.n, None, None, misfit=misfit, scale=scale)
             rows.append(share_row(row, problem, df=df, simple=simple, kish=kish, total=total))
         kind = "linearisation" if made is None else f"{made.kind}, {made.count} replicates"
+        told = [f"stratum {name}: {misfit.describe()}" for name, misfit in unfit.items()]
         if alone:
             told = [*told, f"{', '.join(alone)}: all its answers lie in one cluster, which shows no standard error"]
-        how = {"variance_by": kind, "privacy": _privacy(given), "target": target}
+        how: dict[str, Any] = {
+            "variance_by": kind,
+            "privacy": _privacy(given),
+            "target": target,
+            "options": options,
+            "misfits": unfit,
+        }
         return sample_estimate(rows, covariance, sample, told, **how)
 
     def _df(self, here: NDArray[np.bool_]) -> int:

@@ -11,13 +11,15 @@ Rules
 3. The test of no design effect [BI12]: the joint shares of (harmless count y, attribute) follow from the two laws of
    counts and cannot be negative.  p is that of the most negative one, times 2(J + 1), at most 1.
 4. Bars: "wald" with Student's t; "hoeffding", guaranteed for people who answer independently of each other.
-5. Weights, strata and clusters count as in `estimate`.
+5. Weights, strata and clusters count as in `estimate`.  The edge rule: a difference of means beyond what a share
+   explains is cut to 0 or 1 before its bar is made, and told.
 6. `beside` compares with a design of randomised response at equal n, at the same prevalence.
 """
 
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -32,8 +34,8 @@ from server_agg.estimates.interval import Problem
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import normal_tail
 from server_agg.results.findings import Findings
-from server_agg.results.interval import Interval, percent, privacy_words
-from server_agg.results.row import Row
+from server_agg.results.interval import Interval, percent, privacy_words, written
+from server_agg.results.row import SHARES, Row
 from server_agg.sampling.sample import Sample, vector
 
 if TYPE_CHECKING:
@@ -108,7 +110,7 @@ def list_experiment(
     )  # fmt: skip
 
     def bar(level: NumberLike, method: str | None) -> Interval[Any]:
-        return interval_of(problem, level, method or "wald")
+        return interval_of(replace(problem, value=Fraction(SHARES.clipped(value))), level, method or "wald")
 
     def beside(design: Design, prevalence: NumberLike | None = None) -> MethodCost:
         at = Fraction(min(max(value, 0.0), 1.0)) if prevalence is None else prevalence
@@ -119,9 +121,11 @@ def list_experiment(
         "design_effect_p": p, "joint": joint, "beside": beside,
     }  # fmt: skip
     told = f"no design effect: p = {p:.3g}; no ε: {percent(float(ends))} % of the longer lists' counts prove the truth"
+    cut = f"the bar is that of {SHARES.clipped(value):.0f}"
+    beyond = f"difference of means {written(value, 3)}, which no share explains: {cut}"
     said = f"list experiment of {j} harmless items, n = {sizes[0]} and {sizes[1]}"
     row = Row(f"list of {j} items", long.size, value, error, bar)
-    return Findings((row,), "population", facts, [told], said)
+    return Findings((row,), "population", facts, [*([beyond] if not 0 <= value <= 1 else []), told], said)
 
 
 def _welch(y: NDArray[np.int64], long: NDArray[np.bool_]) -> float:

@@ -29,19 +29,19 @@ Rules
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from rrcollect.design.parameters import NumberLike
+from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.interval import DIFFERENCE, Problem
 from server_agg.estimates.methods import interval_of, wald_interval
 from server_agg.estimates.numerics import turning_point
 from server_agg.results.findings import Findings
-from server_agg.results.interval import Interval, exact_level
+from server_agg.results.interval import Interval, Misfit, exact_level
 from server_agg.results.row import DIFFERENCES, Row, Scale
 from server_agg.sampling.sample import Sample
 
@@ -94,7 +94,7 @@ def share_row(
         value = scale.clipped(value)
     return SampleRow(
         row.name, row.n, value, _known(span * error), bar, None, row.misfit, scale, extras,
-        df, effect, kish, problem, sum_of,
+        df=df, design_effect=effect, kish_design_effect=kish, problem=problem, total=sum_of,
     )  # fmt: skip
 
 
@@ -172,15 +172,28 @@ class SampleEstimate(Findings):
         each = 1 - (1 - exact_level(level)) / len(self.figures)
         return [row.interval(each, method) for row in self.figures]
 
-    def difference(self, first: str, second: str) -> SampleEstimate:
+    def difference(self, first: str, second: str, *, family: int | None = None) -> SampleEstimate:
         """One figure minus another, by their covariance; p, of no difference, is that of the bar that is printed: it
-        holds 0 at level 1 − α if and only if p is not below α."""
+        holds 0 at level 1 − α if and only if p is not below α.  Both are those of one of `family` comparisons at once:
+        of all pairs of groups, or of options, unless given; 1 for a pair that was meant beforehand."""
         if first == second:
             raise ParameterError("second", second, "another row")
         one, other = self._shares([first, second])
         names = [row.name for row in self.figures]
-        shared = float(self.covariance[names.index(one.name), names.index(other.name)])
-        return replace(self, figures=(_difference_row(one, other, shared, float(self.df)),))
+        a, b = names.index(one.name), names.index(other.name)
+        many = self._pairs(a, b) if family is None else whole_number("family", family, 1)
+        return replace(self, figures=(_difference_row(one, other, float(self.covariance[a, b]), self.df, many),))
+
+    def _pairs(self, a: int, b: int) -> int:
+        """How many comparisons there are like that of these two figures: of options of everybody or of the groups, or
+        of groups, for every option."""
+        options = int(self.facts["options"])
+        groups, same = len(self.figures) // options - 1, a // options == b // options
+        if same:
+            return math.comb(options, 2) * (groups if a >= options else 1)
+        if a % options == b % options:
+            return math.comb(groups + (min(a, b) < options), 2) * (1 if options == 2 else options)
+        return math.comb(len(self.figures), 2)
 
     def columns(self) -> dict[str, list[str]]:
         """What the sample costs, and the totals."""
@@ -196,7 +209,7 @@ class SampleEstimate(Findings):
 
 def sample_estimate(
     rows: Sequence[SampleRow], covariance: Floats, sample: Sample, told: list[str], *, variance_by: str, privacy: str,
-    target: str,
+    target: str, options: int, misfits: Mapping[str, Misfit],
 ) -> SampleEstimate:  # fmt: skip
     """The figures, with how the people were drawn and by what the variance was estimated; few clusters are told."""
     strata = f" in {len(sample.strata)} strata" if sample.strata != (None,) else ""
@@ -205,13 +218,13 @@ def sample_estimate(
     few = f"few clusters: the standard error has {sample.df} degrees of freedom, so it is uncertain"
     facts = {
         "records": sample.n, "units": sample.units, "strata": len(sample.strata), "df": sample.df,
-        "variance_by": variance_by, "privacy": privacy,
+        "variance_by": variance_by, "privacy": privacy, "options": options, "misfits_of_strata": dict(misfits),
     }  # fmt: skip
     told = [*told, *([few] if sample.clustered and sample.df < FEW else [])]
     return SampleEstimate(tuple(rows), target, facts, told, said, covariance=covariance, sample=sample)
 
 
-def _difference_row(one: SampleRow, other: SampleRow, shared: float, df: float) -> Row:
+def _difference_row(one: SampleRow, other: SampleRow, shared: float, df: float, family: int) -> Row:
     a, b = one.problem, other.problem
     if a is None or b is None:
         raise NotImplementedError("a share without its problem")
@@ -222,19 +235,27 @@ def _difference_row(one: SampleRow, other: SampleRow, shared: float, df: float) 
     problem = Problem(
         "complex difference", a.value - b.value, lambda: error, parts=((Fraction(1), a), (Fraction(-1), b)),
         span=DIFFERENCE, freedom=df, correlation=correlation,
+        covers=f"difference{f', one of {family} at once' if family > 1 else ''}",
     )  # fmt: skip
 
     def bar(level: NumberLike, method: str | None) -> Interval[Any]:
-        found = interval_of(problem, level, method or "mover")
-        return found.with_ends((span * found.low, span * found.high))
+        asked = exact_level(level)
+        found = interval_of(problem, 1 - (1 - asked) / family, method or "mover")
+        return found.with_ends((span * found.low, span * found.high), level=asked)
 
-    value = span * float(problem.value)
-    p = _by_bar(bar)
+    value, alone = span * float(problem.value), _by_bar(problem)
+    p = min(1.0, family * alone)
     scale = DIFFERENCES if one.scale.is_share else Scale(-span, span, one.scale.unit, "difference")
-    extras = {"df": df, "correlation": correlation, "test": "the mover bar"}
-    return Row(f"{one.name} − {other.name}", None, value, _known(span * error), bar, p, None, scale, extras)
+    extras = {"df": df, "correlation": correlation, "test": "the mover bar", "p_alone": alone, "family": family}
+    shown = one.scale.clipped(one.value or 0.0) - other.scale.clipped(other.value or 0.0)
+    return Row(f"{one.name} − {other.name}", None, value, _known(span * error), bar, p, None, scale, extras, shown)
 
 
-def _by_bar(bar: Callable[[NumberLike, str | None], Interval[Any]]) -> float:
+def _by_bar(problem: Problem) -> float:
     """The largest p whose bar at level 1 − p still holds 0."""
-    return turning_point(lambda p: bar(1 - p, None).low <= 0 <= bar(1 - p, None).high, SMALLEST, 1 - SMALLEST)
+
+    def held(p: float) -> bool:
+        bar = interval_of(problem, 1 - p, "mover")
+        return bar.low <= 0 <= bar.high
+
+    return turning_point(held, SMALLEST, 1 - SMALLEST)

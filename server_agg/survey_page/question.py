@@ -266,7 +266,7 @@ def trend_lines(line: Trend, view: View) -> dict[str, Any]:
 def _line(line: Trend, view: View) -> dict[str, Any]:
     """The rounds and the line through them; of several options p is for all of them."""
     slope, words = line.slope, ""
-    p: Any = slope.extras["p_adjusted"]
+    p: Any = slope.p_value
     if slope.standard_error is not None:
         words = trend_words(slope.value or 0.0, p, line.estimated, view.options.level)
         words += ", for one look that was planned beforehand" if view.looking else ""

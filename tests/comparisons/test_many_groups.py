@@ -24,7 +24,7 @@ def test_two_groups_are_the_comparison_there_is():
     two = {"a": GROUPS["a"], "b": GROUPS["b"]}
     found = compare(two)
     assert found.test.p_value == pytest.approx(both(two["a"], two["b"]).test.p_value, rel=1e-9)
-    assert found.pairs[0].extras["p_adjusted"] == found.pairs[0].p_value
+    assert found.pairs[0].extras["p_alone"] == found.pairs[0].p_value
     assert trend(two).test.p_value == pytest.approx(found.test.p_value, rel=1e-9)
 
 

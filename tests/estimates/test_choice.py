@@ -142,7 +142,7 @@ def test_groups_differences_and_scores() -> None:
     wide = estimate(TEN).group([0, 1])
     assert isinstance(wide, Combination)
     assert near(wide.value, sum(row.value for row in estimate(TEN).rows[:2]))
-    assert e.compare(0, 1).interval().target == "bus − car"
+    assert e.compare(0, 1, family=1).interval().target == "difference bus − car"
     scored = e.mean([1, 2, 3, 4])
     assert near(scored.value, sum((j + 1) * value for j, value in enumerate(row.value for row in e.rows)))
     assert scored.interval().low >= 1

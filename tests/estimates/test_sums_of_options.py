@@ -44,12 +44,12 @@ def test_the_default_bar_holds_near_its_level_and_the_plain_one_does_not(kind):
 
 def test_answers_that_agree_are_not_proofs():
     """Five direct answers, all for the first option: the estimated error is 0, and p was 0 with it."""
-    few = estimate(Tally(SetDesign(3, 1, 1), 5, [5, 0, 0])).compare(0, 1)
+    few = estimate(Tally(SetDesign(3, 1, 1), 5, [5, 0, 0])).compare(0, 1, family=1)
     assert few.standard_error == 0
     assert 0.001 < few.p_value < 0.05
     assert few.interval().width > 0.2
     assert "width 0: all answers are alike" in few.interval(method="wald").warning
-    assert few.p_value > estimate(Tally(SetDesign(3, 1, 1), 50, [50, 0, 0])).compare(0, 1).p_value
+    assert few.p_value > estimate(Tally(SetDesign(3, 1, 1), 50, [50, 0, 0])).compare(0, 1, family=1).p_value
 
 
 def test_p_and_bar_agree():

@@ -180,7 +180,7 @@ def test_several_designs_of_a_choice_are_pooled_with_shares_that_add_up_to_one()
     found = survey_results(tallies).round("party", 0)
     assert isinstance(found.estimate, Estimate)
     assert sum(found.estimate.exact_values) == 1
-    assert found.method == "wald"
+    assert found.method == "hoeffding"
     bars = zip(found.rows, found.intervals(), strict=True)
     assert all(bar.low <= one.value <= bar.high or one.value < 0 for one, bar in bars)
     guaranteed = survey_results(tallies, method="hoeffding").round("party", 0)
