@@ -31,7 +31,10 @@ from tests.documents.source_names import PACKAGES
 
 LIST = re.compile(r"^(?!\s|\d+\.|\*)(.*)\n(?=(\d+\.|\*) )", flags=re.MULTILINE)
 ROOT = Path(__file__).resolve().parents[2]
-ALSO = ("server_agg.models.simulation",)  # rehearsals: used by the guides, not exported
+ALSO = (  # used by the guides, not exported: rehearsals; the fields of a survey
+    "server_agg.models.simulation",
+    "rrcollect.publish.survey_fields",
+)
 FLAG = re.compile(r" *# doctest: .*")  # said to the runner, not to a reader
 
 

@@ -112,7 +112,7 @@ def test_every_function_lists_the_errors_a_call_can_end_in(entries):
 def test_members_list_their_errors_too_and_an_error_says_who_mends_it(entries):
     assert "BudgetExhausted" in entries["rrcollect.answer.client.Client.answer"]
     assert "To be mended by: publisher." in entries["rrcollect.errors.BadSignature"]
-    assert "expires" in entries["rrcollect.publish.survey.Survey.expires"]  # a document's fields
+    assert "expires" in entries["rrcollect.publish.survey_fields.SurveyFields.expires"]  # a document's fields
 
 
 def test_docstrings_become_markdown():

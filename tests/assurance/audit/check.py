@@ -226,9 +226,9 @@ def parts(size: Size) -> list[Part]:
     peers = PEERS if full else PEERS[:1]
     about = about_peers(peers, EPSILON, *((20_000, 500, 63) if full else (500, 20, 21)))
     # Exact chances to miss a planted bug: 210 people by majorities of 15, 3e-11; 210 answers with p = 63/64, 3e-12.
-    # 210 sets that hold the truth with p = 63/64 (ε = 4.5, not 1.1): 1e-14; 2000 people with the truth first: 1e-30.
+    # 400 sets that hold the truth with p = 63/64 (ε = 4.5, not 1.1): 7e-15; 2000 people with the truth first: 1e-30.
     leaky = partial(rounds_of_one_ledger, 21, design=Design("63/64", "63/64"))
-    set_leaky = partial(rounds_of_one_ledger, 21, kind="two options of five", design=SetDesign(5, 2, "63/64"))
+    set_leaky = partial(rounds_of_one_ledger, 40, kind="two options of five", design=SetDesign(5, 2, "63/64"))
     every = [
         Part(
             f"first answers: {kind}",
