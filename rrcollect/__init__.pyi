@@ -27,6 +27,7 @@ from rrcollect.publish.keys import PublicKey as PublicKey
 from rrcollect.publish.keys import SigningKey as SigningKey
 from rrcollect.publish.kinds import Choice as Choice
 from rrcollect.publish.kinds import Number as Number
+from rrcollect.publish.kinds import Several as Several
 from rrcollect.publish.question import Disclosure as Disclosure
 from rrcollect.publish.question import Question as Question
 from rrcollect.publish.report import Report as Report

@@ -2,7 +2,8 @@
 
 Read in this order: `parameters` (ε and δ as typed), `exponential` (e^ε without floats), `promise` ((ε, δ) and its
 sums), `mechanism` (what every mechanism says of itself), `bits` (those whose answers are rows of bits), `yes_no` and
-`sets` (the mechanisms), `optimal` (the theorems), `special` (choices where the theorems need help).
+`sets` (the mechanisms), `numbered` (those whose answers are numbers), `drawn` and `bins` (a question drawn beforehand),
+`optimal` (the theorems), `special` (choices where the theorems need help).
 
 `DESIGNS` is the only list of mechanisms, by the keys of their wire form.
 """
@@ -11,12 +12,15 @@ from __future__ import annotations
 
 import json
 
+from rrcollect.design.bins import BinDesign
+from rrcollect.design.drawn import SeveralDesign
 from rrcollect.design.mechanism import LONGEST_TEXT, Mechanism
 from rrcollect.design.sets import SetDesign
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, shown
 
-DESIGNS: dict[frozenset[str], type[Mechanism]] = {frozenset(made.parts): made for made in (Design, SetDesign)}
+MADE: tuple[type[Mechanism], ...] = (Design, SetDesign, SeveralDesign, BinDesign)
+DESIGNS: dict[frozenset[str], type[Mechanism]] = {frozenset(made.parts): made for made in MADE}
 
 
 def from_wire(value: object) -> Mechanism:

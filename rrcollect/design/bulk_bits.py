@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rrcollect.design.sampling import HIDDEN, threshold
+from rrcollect.design.sampling import HIDDEN, bin_of, threshold
 from rrcollect.errors import BadTruth, ParameterError
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ BLOCK = 1 << 18  # words whose undecided answers are settled at once
 NUMBERS = 1 << 15  # numbers whose symbols are drawn at once: what is computed on the way stays in the cache
 GRID = 1 << 64
 NONE = np.uint64(0)
+NEAR_AN_EDGE = 1e-3  # in widths of a bin
 
 
 def drawn_bits(truths: Any, limits: tuple[int, int], fill: Fill) -> NDArray[np.bool_]:
@@ -202,6 +203,18 @@ def drawn_numbers(
     for start in range(0, asked.size, NUMBERS):
         rule.answer(asked[start : start + NUMBERS], out[start : start + NUMBERS])
     return out.reshape(np.shape(truths))
+
+
+def bins_of(truths: Any, low: Fraction, high: Fraction, bins: int, *, clip: bool) -> NDArray[np.int64]:
+    """The parts of the range in which numbers lie, as `sampling.bin_of`; those near an edge are looked at exactly."""
+    asked = _as_floats(truths)
+    if not np.isfinite(asked).all() or (not clip and asked.size and not low <= asked.min() <= asked.max() <= high):
+        raise BadTruth(f"the truths must be finite and lie from {low} to {high}; {HIDDEN}")
+    near = (np.clip(asked, float(low), float(high)) - float(low)) / float(high - low) * bins
+    found = np.minimum(near.astype(np.int64), bins - 1)
+    where = np.flatnonzero(np.abs(near - np.round(near)) < NEAR_AN_EDGE)
+    found[where] = [bin_of(number, low, high, bins, clip=clip) for number in asked[where].tolist()]
+    return found
 
 
 class _Rule:

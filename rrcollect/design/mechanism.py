@@ -24,12 +24,13 @@ import json
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, Protocol, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from rrcollect.design.parameters import SIGNED, Epsilon, probability
 from rrcollect.design.promise import Private, Promise
-from rrcollect.design.sampling import Range, Source
+from rrcollect.design.sampling import Range, Source, bin_of
 from rrcollect.design.sentences import Said, Sentences
+from rrcollect.design.terms import Blanket, Curve, KindLike
 from rrcollect.errors import NotCanonical, OffGridDesign, ParameterError
 
 if TYPE_CHECKING:
@@ -42,26 +43,6 @@ if TYPE_CHECKING:
 
 LONGEST_TEXT = 512  # characters of a mechanism's text
 GRID = 1 << 64  # a device draws 64 bits; its probabilities are multiples of 1/GRID
-
-
-class KindLike(Protocol):
-    """What a mechanism reads of the kind of a question: its name, and how many options it has (0 if none)."""
-
-    kind: Any
-
-    @property
-    def option_count(self) -> int: ...
-
-
-class Blanket(NamedTuple):
-    """How a crowd hides a report ([BBGN19], [FMT23]): two truths of one person differ in a report with chance `weight`
-    only; it is then a 1 with the chances `ones`, one for each truth.  Every other report is, with chance `share` at
-    least, a coin of `coin` in its place, whatever is true."""
-
-    weight: Fraction
-    share: Fraction
-    coin: Fraction
-    ones: tuple[Fraction, Fraction]
 
 
 class Mechanism(Private):
@@ -129,6 +110,18 @@ class Mechanism(Private):
     @abstractmethod
     def cells(self) -> int:
         """How many counts a tally has."""
+
+    @property
+    def rows(self) -> int:
+        """How many shares a tally gives: usually one for each count."""
+        return self.cells
+
+    def row(self, n: int, counts: Sequence[int], number: int) -> tuple[int, int]:
+        """(how many answers speak of one share, how many of them say 1): that share alone, by `column`."""
+        return n, counts[number]
+
+    separate: bool = False
+    """Whether the shares of several rows are of several things, which need not add up to 1."""
 
     sums_tell: bool = False
     """Whether the counts of a tally give back the single answers, however many there are."""
@@ -244,16 +237,26 @@ class Mechanism(Private):
         """The answer to send instead of a truth, 0 to `truths` − 1 (a bool for yes and no); see `sampling`."""
 
     def draw_number(self, number: object, bounds: Range, source: Source, *, clip: bool = False) -> str:
-        """The answer to send instead of a number within these bounds."""
-        raise ParameterError("design", self, "a Design: what answers about numbers are drawn with")
+        """The answer to send instead of a number within these bounds: of its part of the range."""
+        return self.draw(bin_of(number, *bounds, self.truths, clip=clip), source)
 
     @abstractmethod
     def draw_many(self, truths: Any, fill: Fill) -> Any:
         """An answer for every truth of an array; `fill` fills an array of bytes with random ones."""
 
     def draw_numbers(self, numbers: Any, bounds: Range, fill: Fill, *, clip: bool = False) -> Any:
-        """An answer for every number of an array."""
-        raise ParameterError("design", self, "a Design: what answers about numbers are drawn with")
+        """An answer for every number of an array, as `draw_number`."""
+        from rrcollect.design.bulk_bits import bins_of
+
+        return self.draw_many(bins_of(numbers, *bounds, self.truths, clip=clip), fill)
+
+    def below(self, n: int, counts: Sequence[int]) -> Curve:
+        """The shares of people below each inner edge of the bins of a number."""
+        raise ParameterError("design", self, "one for the bins of a number: optimal_design(epsilon, bins=…)")
+
+    def within(self, n: int, counts: Sequence[int]) -> Curve:
+        """The shares of people in each of the bins of a number."""
+        raise ParameterError("design", self, "one for the bins of a number: optimal_design(epsilon, bins=…)")
 
     def draw_packed(self, truths: Any, fill: Fill, n: int | None = None, bitorder: str = "little") -> Any:
         """An answer for each of n truths of yes or no, eight to a byte."""

@@ -27,7 +27,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, overload
 
+from rrcollect.design.bins import BinDesign, worst_variance
 from rrcollect.design.corners import Chosen, corners, exact_minimum, symmetric_probability
+from rrcollect.design.drawn import SeveralDesign
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
 from rrcollect.design.mechanism import GRID, Mechanism
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
@@ -59,6 +61,10 @@ def optimal_design(
     options: int,
     criterion: Literal["variance", "regret"] = "variance",
 ) -> SetDesign: ...
+@overload
+def optimal_design(epsilon: EpsilonLike, *, bins: int) -> BinDesign | SetDesign: ...
+@overload
+def optimal_design(epsilon: EpsilonLike, *, several: int) -> SeveralDesign: ...
 def optimal_design(
     epsilon: EpsilonLike | Promise,
     delta: NumberLike = 0,
@@ -66,7 +72,9 @@ def optimal_design(
     prevalence: Prevalence | None = None,
     options: int = 2,
     criterion: Literal["variance", "regret"] = "variance",
-) -> Design | SetDesign:
+    bins: int | None = None,
+    several: int | None = None,
+) -> Mechanism:
     """The design of least variance that keeps a promise; rule, reason, ties and what was compared are in its `choice`.
 
     The promise is (ε, δ), or a `Promise`: `Promise.two_sided(yes, no)` where only a "yes" may harm,
@@ -78,7 +86,8 @@ def optimal_design(
     the truth; the symmetric corner is the only one in which no answer is a proof.  On an interval the worst variance is
     the least, or by `criterion="regret"` the most that is lost against knowing the prevalence.
 
-    `options`: 2 is yes or no; more are one of so many options, for a strict promise ε.
+    `options`: 2 is yes or no; more are one of so many options, for a strict promise ε.  `several` are options of which
+    all may apply; `bins` are the parts of a number's range, for its whole distribution.
 
     >>> optimal_design(1).numerators[0]
     13485650502877570762
@@ -94,6 +103,11 @@ def optimal_design(
     >>> optimal_design("0.13", "0.05", prevalence=(0, 1)).proofs
     ('yes',)
     """
+    if bins is not None or several is not None:
+        alone = (delta, prevalence, options, criterion, bins and several) == (0, None, 2, "variance", None)
+        if isinstance(epsilon, Promise) or not alone:
+            raise ParameterError("bins and several", (bins, several), "one of them, with nothing but ε beside it")
+        return bin_design(epsilon, bins) if bins is not None else several_design(epsilon, several or 0)
     if isinstance(epsilon, Promise) and delta != 0:
         raise ParameterError("delta", delta, "none beside a Promise, which has its own")
     promise = epsilon if isinstance(epsilon, Promise) else Promise.of(epsilon, delta)
@@ -273,3 +287,27 @@ def made_for(epsilon: EpsilonLike, options: int, size: int) -> SetDesign:
             f"ε = {exact} forces all {k} options to be answered alike (on the grid of 1/2^64): allow a larger ε"
         )
     return SetDesign(k, w, p)
+
+
+# ---- drawn questions ------------------------------------------------------------------------------------------------
+
+
+def several_design(epsilon: EpsilonLike, several: int) -> SeveralDesign:
+    """One of so many options asked as a yes/no, at full ε.
+
+    >>> several_design("ln 3", 12)
+    SeveralDesign(12, '3/4')
+    """
+    return SeveralDesign(several, best_sets(epsilon, 2).p)
+
+
+def bin_design(epsilon: EpsilonLike, bins: int) -> BinDesign | SetDesign:
+    """Of sets of bins and Haar–Walsh the one of which the worst share below an edge has the smaller variance; of a tie
+    sets.  Beyond `MOST_OPTIONS` bins there are no sets.
+
+    >>> [type(bin_design(*promise)).__name__ for promise in ((1, 4), (1, 16), (2, 16), (2, 64))]
+    ['SetDesign', 'BinDesign', 'SetDesign', 'BinDesign']
+    """
+    drawn = BinDesign(bins, best_sets(epsilon, 2).p)
+    sets = best_sets(epsilon, bins) if bins <= MOST_OPTIONS else None
+    return drawn if sets is None or worst_variance(sets) > worst_variance(drawn) else sets

@@ -106,13 +106,30 @@ def threshold(number: object, limits: tuple[int, int], low: Fraction, high: Frac
     >>> threshold(Fraction(1, 2), (0, 1 << 64), Fraction(0), Fraction(1)) * 2 == 1 << 64
     True
     """
+    inside, width = _inside(number, low, high, clip=clip)
+    return limits[0] + ((limits[1] - limits[0]) * ((inside << 64) // width) >> 64)
+
+
+def bin_of(number: object, low: Fraction, high: Fraction, bins: int, *, clip: bool = False) -> int:
+    """In which of so many equal parts of its range a number lies, from 0 on; on an edge it is the part above, at the
+    upper end the last.
+
+    >>> [bin_of(number, Fraction(0), Fraction(8), 4) for number in (0, 2, 7.9, 8)]
+    [0, 1, 3, 3]
+    """
+    inside, width = _inside(number, low, high, clip=clip)
+    return min(inside * bins // width, bins - 1)
+
+
+def _inside(number: object, low: Fraction, high: Fraction, *, clip: bool) -> tuple[int, int]:
+    """How far a number lies above the lower end, and the width of the range, both as whole numbers over the same."""
     upper, lower = _ratio(number)
     (a, b), (c, d) = low.as_integer_ratio(), high.as_integer_ratio()
-    above, width = (upper * b - a * lower) * d, (c * b - a * d) * lower  # x = above/width, both over the same
+    above, width = (upper * b - a * lower) * d, (c * b - a * d) * lower
     inside = min(max(above, 0), width)
     if inside != above and not clip:
         raise BadTruth(f"the truth must lie from {low} to {high} (the survey does not say `clip`); {HIDDEN}")
-    return limits[0] + ((limits[1] - limits[0]) * ((inside << 64) // width) >> 64)
+    return inside, width
 
 
 def _ratio(number: object) -> tuple[int, int]:

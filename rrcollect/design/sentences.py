@@ -207,10 +207,15 @@ def yes_no_told(answer: int, ratio: Ratio, kind: str) -> tuple[Said, Said]:
 # ---- sets of options ------------------------------------------------------------------------------------------------
 
 
-def set_sentences(options: int, size: int, out: Fraction, telling: tuple[Fraction, Fraction]) -> Sentences:
-    """Of sets of so many options; `out` is the chance that the truth is not among them."""
-    sizes, one = {"size": str(size), "options": str(options)}, size == 1
-    if not out:
+def set_sentences(
+    options: int, size: int, out: Fraction, telling: tuple[Fraction, Fraction], kind: str = ""
+) -> Sentences:
+    """Of sets of so many options, or parts of a range; `out` is the chance that the truth is not among them."""
+    sizes, one = {"size": str(size), "options": str(options)}, size == 1 and kind != "number"
+    if kind == "number":
+        happens = Said("parts_drawn", {"share": in_words("case", out), **sizes})
+        drawn = Said("parts_sent", {"share": often(out), **sizes})
+    elif not out:
         happens = drawn = Said("unchanged") if one else Said("choice_set_always", sizes)
     elif one:
         happens = Said("replaced", {"share": in_words("case", out)})
@@ -220,7 +225,12 @@ def set_sentences(options: int, size: int, out: Fraction, telling: tuple[Fractio
         drawn = Said("choice_set", {"share": often(out), **sizes})
     ratio, tells = telling
     proofs = (Said("set_nearly_proof" if out else "set_proof"),) if tells else ()
-    if ratio > PROVES_NOTHING:
+    if kind == "number":
+        proofs = (Said("parts_nearly_proof" if out else "parts_proof"),) if tells else ()
+        proves = (
+            Said("still_number", {"ratio": at_most(ratio)}) if ratio > PROVES_NOTHING else Said("bin_proves_nothing")
+        )
+    elif ratio > PROVES_NOTHING:
         proves = Said("still_option", {"ratio": at_most(ratio)})
     else:
         proves = Said("option_proves_nothing" if one else "set_proves_nothing")
@@ -228,10 +238,57 @@ def set_sentences(options: int, size: int, out: Fraction, telling: tuple[Fractio
     return Sentences(happens, drawn, proofs, () if tells else (proves,), changed)
 
 
-def set_told(answer: str, size: int, out: Fraction, telling: tuple[Fraction, Fraction]) -> tuple[Said, Said]:
+def set_told(
+    answer: str, size: int, out: Fraction, telling: tuple[Fraction, Fraction], kind: str = ""
+) -> tuple[Said, Said]:
     """(what was sent, what it can tell) of one set."""
     listed = ", ".join(str(place) for place, bit in enumerate(answer, 1) if bit == "1")
+    if kind == "number":
+        means = bin_told(not out, telling)[1]
+        return Said("sent_parts", {"list": listed}), means
     sent, (ratio, tells) = Said("sent_option" if size == 1 else "sent_set", {"list": listed}), telling
     if tells:
         return sent, Said("means_set_nearly_proof" if out else "means_set_proof")
     return sent, Said("means_option", {"ratio": at_most(ratio)})
+
+
+# ---- drawn questions ------------------------------------------------------------------------------------------------
+
+
+def several_sentences(options: int, of_one: Sentences) -> Sentences:
+    """Of one of so many options, asked as a yes/no of which these are the sentences."""
+    happens, drawn = (
+        Said(key, {"options": str(options), "then": then})
+        for key, then in (("one_drawn", of_one.happens), ("one_asked", of_one.drawn))
+    )
+    return of_one._replace(happens=happens, drawn=drawn)
+
+
+def several_told(option: int, of_one: tuple[Said, Said]) -> tuple[Said, Said]:
+    """(what was sent, what it can tell) of the answer about an option, by its number from 1."""
+    sent, means = of_one
+    return Said("sent_about", {"list": str(option), **sent.places}), means
+
+
+def bin_sentences(of_one: Sentences, telling: tuple[Fraction, Fraction]) -> Sentences:
+    """Of one question about where a number lies, a yes/no of which these are the sentences."""
+    ratio, tells = telling
+    proof = "bin_proof" if of_one.changed["no"] == 0 else "bin_nearly_proof"
+    proves = _of_a_number(ratio)
+    return Sentences(
+        Said("bin_drawn", {"then": of_one.happens}), Said("bin_asked", {"then": of_one.drawn}),
+        (Said(proof),) if tells else (), () if tells else (proves,), of_one.changed,
+    )  # fmt: skip
+
+
+def _of_a_number(ratio: Fraction) -> Said:
+    """What an answer that is no proof proves about a number."""
+    return Said("still_number", {"ratio": at_most(ratio)}) if ratio > PROVES_NOTHING else Said("bin_proves_nothing")
+
+
+def bin_told(certain: bool, telling: tuple[Fraction, Fraction]) -> tuple[Said, Said]:
+    """(what was sent, what it can tell) of an answer about where a number lies."""
+    ratio, tells = telling
+    if tells:
+        return Said("sent_bin"), Said("means_bin_proof" if certain else "means_bin_nearly_proof")
+    return Said("sent_bin"), Said("means_number", {"ratio": at_most(ratio)})

@@ -25,11 +25,13 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from rrcollect.design.bins import SetsOfBins
 from rrcollect.design.bits import BitMechanism
-from rrcollect.design.mechanism import GRID, Blanket, KindLike
+from rrcollect.design.mechanism import GRID
 from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.sampling import Source, drawn_set
 from rrcollect.design.sentences import PRACTICAL_PROOF, Said, Sentences, decimal, rounded_up, set_sentences, set_told
+from rrcollect.design.terms import Blanket, KindLike
 from rrcollect.design.yes_no import Design, Target
 from rrcollect.errors import ParameterError, UninformativeDesign
 
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
 MOST_OPTIONS = 200
 
 
-class SetDesign(BitMechanism):
+class SetDesign(SetsOfBins, BitMechanism):
     """A set of `size` of `options`, the truth among them with chance `p`.
 
     >>> design = SetDesign(5, 2, "2/3")
@@ -85,8 +87,8 @@ class SetDesign(BitMechanism):
         return len(answer) == self.options and answer.count("1") == self.size == len(answer) - answer.count("0")
 
     def fits(self, kind: KindLike) -> bool:
-        """A choice of as many options."""
-        return kind.option_count == self.options
+        """A choice of as many options, or a number in as many bins."""
+        return kind.kind in ("choice", "number") and kind.option_count == self.options
 
     @property
     def blank(self) -> str:
@@ -191,10 +193,7 @@ class SetDesign(BitMechanism):
         ratio = self.worst_likelihood_ratio
         return (Fraction(1), Fraction(1)) if ratio >= PRACTICAL_PROOF else (Fraction(ratio), Fraction(0))
 
-    @property
-    def most_exposed(self) -> Fraction:
-        """All respondents: each set exposes, or none."""
-        return Fraction(1)
+    most_exposed = Fraction(1)  # all respondents: each set exposes, or none
 
     @property
     def proof_words(self) -> str:
@@ -221,8 +220,7 @@ class SetDesign(BitMechanism):
         >>> SetDesign(4, 1, "1/2").variance(["1/2", "1/4", "1/8", "1/8"], 0)
         Fraction(2, 1)
         """
-        found: Fraction = self.column.variance(self._shares(prevalences)[self._option(option)], n, target)
-        return found
+        return self.column.variance(self._shares(prevalences)[self._option(option)], n, target)
 
     def covariance(self, prevalences: Sequence[NumberLike], i: int, j: int, n: int = 1) -> Fraction:
         """The exact covariance of two options' shares from n people drawn from a population.
@@ -312,11 +310,11 @@ class SetDesign(BitMechanism):
 
     def sentences(self, kind: str = "") -> Sentences:
         """Sets of one option are spoken of as that option."""
-        return set_sentences(self.options, self.size, 1 - self.p, self.telling())
+        return set_sentences(self.options, self.size, 1 - self.p, self.telling(), kind)
 
     def told(self, answer: str, kind: str = "") -> tuple[Said, Said]:
         """The options sent, by their numbers from 1, and what they can tell."""
-        return set_told(answer, self.size, 1 - self.p, self.telling())
+        return set_told(answer, self.size, 1 - self.p, self.telling(), kind)
 
 
 def _check_drawn(design: SetDesign, answers: object) -> bool:

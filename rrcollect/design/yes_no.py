@@ -25,10 +25,11 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
 from rrcollect.design.bits import BitMechanism
-from rrcollect.design.mechanism import GRID, Blanket, KindLike
+from rrcollect.design.mechanism import GRID
 from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.sampling import Range, Source, drawn_bit, drawn_number
 from rrcollect.design.sentences import PRACTICAL_PROOF, Said, Sentences, yes_no_sentences, yes_no_told
+from rrcollect.design.terms import Blanket, KindLike
 from rrcollect.errors import NotOriented, ParameterError, UninformativeDesign
 
 if TYPE_CHECKING:
@@ -84,7 +85,7 @@ class Design(BitMechanism):
 
     def fits(self, kind: KindLike) -> bool:
         """Yes or no, or a number of which one bit is sent."""
-        return kind.kind in ("yes_no", "number")
+        return kind.kind in ("yes_no", "number") and not kind.option_count
 
     blank, form = "0", "0 or 1"
 

@@ -1,12 +1,14 @@
-"""What may be true, and how it is asked: yes or no, one of several options, a number in a range.
+"""What may be true, and how it is asked: yes or no, one of several options, all that apply, a number in a range.
 
 Rules
 1. A kind says which truths there are; the design beside it says how they are randomised.  They must fit: a yes/no and
-   a number go with a 2×2 design, a choice of k options with a design for k options.
+   a number go with a 2×2 design, a choice of k options with a design for k options, a number in k
+   `bins` with one for k bins.
 2. The order of options is part of the document: the first option is the first bit of an answer.  No two have the same
    label in a language: nobody could tell them apart.
 3. A number lies in [low, high], both written exactly.  What lies outside is refused by the device, or brought to the
    nearer end if the survey says `clip`; never silently.
+4. Of "all that apply" (`Several`) the device asks about one option, which it draws before the truth is read.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, ValidationInfo, model_validator
 
+from rrcollect.design.bins import MOST_BINS
 from rrcollect.design.parameters import SIGNED, NumberLike, fraction
 from rrcollect.design.sentences import Said
 from rrcollect.design.sets import MOST_OPTIONS
@@ -82,9 +85,9 @@ class AnyKind(Document):
         >>> YesNo().goes_with
         'a yes_no question goes with a design of p00 and p11'
         """
-        many = f"{self.option_count} options"
+        named = f"{self.option_count} {'options' if self.labels else 'bins'}"
         if self.option_count:
-            return f"a choice of {many} goes with a design for {many}"
+            return f"a {self.kind} of {named} goes with a design for {named}"
         return f"a {self.kind} question goes with a design of p00 and p11"
 
 
@@ -94,24 +97,15 @@ class YesNo(AnyKind):
     kind: Literal["yes_no"] = "yes_no"
 
 
-class Choice(AnyKind):
-    """One of 2 to 200 options, each with its label by language; a plain label is English.
-
-    >>> Choice(options=["Never", "Once", {"en": "Often", "de": "Oft"}]).options[0]
-    {'en': 'Never'}
-    """
+class Listed(AnyKind):
+    """2 to 200 options, each with its label by language."""
 
     by_place = ("options",)
-    kind: Literal["choice"] = "choice"
     options: Annotated[
         tuple[Annotated[Texts, Field(min_length=1)], ...],
         BeforeValidator(as_tuple),
         Field(min_length=2, max_length=MOST_OPTIONS),
     ]
-
-    if TYPE_CHECKING:  # what a caller may give, where it is more than what is kept
-
-        def __init__(self, options: Sequence[str | Mapping[str, str]]) -> None: ...
 
     @classmethod
     def filled(cls, given: dict[str, Any]) -> dict[str, Any]:
@@ -122,7 +116,7 @@ class Choice(AnyKind):
         return {**given, "options": [{"en": one} if isinstance(one, str) else one for one in options]}
 
     @model_validator(mode="after")
-    def _told_apart(self) -> Choice:
+    def _told_apart(self) -> Listed:
         labels = [(language, label) for option in self.options for language, label in option.items()]
         if len(set(labels)) < len(labels):
             raise ValueError("two options have the same label")
@@ -141,12 +135,40 @@ class Choice(AnyKind):
         >>> Choice(["Never", "Once"]).truths == Choice(["Once", "Never"]).truths
         False
         """
-        return f"choice of {hashlib.sha256(canonical([dict(option) for option in self.options])).hexdigest()}"
+        return f"{self.kind} of {hashlib.sha256(canonical([dict(option) for option in self.options])).hexdigest()}"
+
+
+class Choice(Listed):
+    """One of 2 to 200 options; a plain label is English.
+
+    >>> Choice(options=["Never", "Once", {"en": "Often", "de": "Oft"}]).options[0]
+    {'en': 'Never'}
+    """
+
+    kind: Literal["choice"] = "choice"
+
+    if TYPE_CHECKING:  # what a caller may give, where it is more than what is kept
+
+        def __init__(self, options: Sequence[str | Mapping[str, str]]) -> None: ...
+
+
+class Several(Listed):
+    """All that apply of 2 to 200 options, of which the device asks about one.
+
+    >>> Several(["Headache", "Fever", "Cough"]).goes_with
+    'a several of 3 options goes with a design for 3 options'
+    """
+
+    kind: Literal["several"] = "several"
+
+    if TYPE_CHECKING:  # what a caller may give, where it is more than what is kept
+
+        def __init__(self, options: Sequence[str | Mapping[str, str]]) -> None: ...
 
 
 class Number(AnyKind):
     """A number from `low` to `high`, in `unit` (plain words are English); `clip` brings what lies outside to the nearer
-    end.
+    end.  Its mean is estimated, or with `bins` its whole distribution, in so many equal parts of the range.
 
     >>> Number(0, "37.5", "hours").high
     '75/2'
@@ -159,17 +181,21 @@ class Number(AnyKind):
     high: Exact
     unit: Texts = Field(default_factory=Frozen)
     clip: bool = False
+    bins: int = Field(default=0, ge=0, le=MOST_BINS)
 
     if TYPE_CHECKING:  # as above
 
         def __init__(
-            self, low: NumberLike, high: NumberLike, unit: str | Mapping[str, str] = ..., *, clip: bool = ...
-        ) -> None: ...
+            self, low: NumberLike, high: NumberLike, unit: str | Mapping[str, str] = ..., *, clip: bool = ...,
+            bins: int = ...,
+        ) -> None: ...  # fmt: skip
 
     @model_validator(mode="after")
     def _ordered(self) -> Number:
         if fraction("low", self.low) >= fraction("high", self.high):
             raise ValueError("low must be below high")
+        if self.bins and (self.bins < 4 or self.bins & (self.bins - 1)):
+            raise ValueError("bins must be a power of two from 4 to 1024, or 0 for the mean alone")
         return self
 
     @property
@@ -179,7 +205,12 @@ class Number(AnyKind):
         >>> Number(low="0", high="24").truths
         'number from 0 to 24'
         """
-        return f"number from {self.low} to {self.high}"
+        return f"number from {self.low} to {self.high}" + (f" in {self.bins} bins" if self.bins else "")
+
+    @property
+    def option_count(self) -> int:
+        """As many as bins."""
+        return self.bins
 
     @property
     def units(self) -> Mapping[str, str]:
@@ -197,4 +228,4 @@ class Number(AnyKind):
         return (Said("clipped", {"low": self.low, "high": self.high}),) if self.clip else ()
 
 
-Kind = Annotated[YesNo | Choice | Number, Field(discriminator="kind")]
+Kind = Annotated[YesNo | Choice | Number | Several, Field(discriminator="kind")]

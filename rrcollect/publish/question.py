@@ -10,7 +10,7 @@ Rules
 
 As a person writes it in a survey's file:
 4. `kind` is one word, "yes_no" if there is none.  A choice has `options` (plain words in the survey's language, or by
-   language), a number `low` and `high`, and if wanted `unit` and `clip`.
+   language), a number `low` and `high`, and if wanted `unit`, `clip` and `bins`.
 5. The promise chooses the design: `WAYS` says by which names, for which kinds.  The names of one row are given.
 6. A fault names the question and the name that is wrong.
 """
@@ -28,8 +28,9 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from pydantic import Field
 
 from rrcollect.design import from_wire
+from rrcollect.design.drawn import SeveralDesign
 from rrcollect.design.mechanism import Mechanism
-from rrcollect.design.optimal import best_sets, optimal_design
+from rrcollect.design.optimal import best_sets, bin_design, optimal_design, several_design
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise
 from rrcollect.design.sentences import PRACTICAL_PROOF, Sentences
@@ -48,7 +49,7 @@ from rrcollect.errors import (
     shown,
 )
 from rrcollect.publish.document import Document, Frozen, Name, Passages, by_language, read_by
-from rrcollect.publish.kinds import AnyKind, Choice, Kind, Number, YesNo
+from rrcollect.publish.kinds import AnyKind, Choice, Kind, Number, Several, YesNo
 from rrcollect.publish.texts import fingerprint
 
 MOST_ROUNDS = 1000
@@ -102,7 +103,7 @@ class Question(Document):
             attribute: str,
             text: str | Mapping[str, str],
             design: Mechanism,
-            kind: YesNo | Choice | Number = ...,
+            kind: YesNo | Choice | Number | Several = ...,
             help: str | Mapping[str, str] = ...,
             promise: Promise = ...,
             rounds: int = ...,
@@ -208,7 +209,8 @@ MEANT = {  # words for programs, and what they mean to whoever writes a survey
 KINDS: dict[str, tuple[type[AnyKind], tuple[str, ...]]] = {
     "yes_no": (YesNo, ()),
     "choice": (Choice, ("options",)),
-    "number": (Number, ("low", "high", "unit", "clip")),
+    "number": (Number, ("low", "high", "unit", "clip", "bins")),
+    "several": (Several, ("options",)),
 }
 
 
@@ -220,6 +222,10 @@ def _optimal(_: AnyKind, epsilon: Any, delta: Any = 0, **known: Any) -> Mechanis
 
 def _two_sided(_: AnyKind, epsilon_yes: Any, epsilon_no: Any) -> Mechanism:
     return optimal_design(Promise.two_sided(epsilon_yes, epsilon_no))
+
+
+def _number(bins: int, epsilon: Any) -> Mechanism:
+    return bin_design(epsilon, bins) if bins else optimal_design(epsilon)
 
 
 def _sets(kind: AnyKind, epsilon: Any, delta: Any = 0) -> Mechanism:
@@ -238,7 +244,9 @@ class DesignForm(NamedTuple):
 WAYS = (
     DesignForm(("yes_no",), ("epsilon",), ("delta", "prevalence", "max_ratio"), _optimal),
     DesignForm(("yes_no",), ("epsilon_yes", "epsilon_no"), (), _two_sided),
-    DesignForm(("number",), ("epsilon",), (), lambda _, epsilon: optimal_design(epsilon)),
+    DesignForm(("number",), ("epsilon",), (), lambda kind, epsilon: _number(kind.option_count, epsilon)),
+    DesignForm(("several",), ("epsilon",), (), lambda kind, epsilon: several_design(epsilon, kind.option_count)),
+    DesignForm(("several",), ("p",), (), lambda kind, p: SeveralDesign(kind.option_count, p).to_grid()),
     DesignForm(("yes_no", "number"), ("p00", "p11"), (), lambda _, p00, p11: Design(p00, p11).to_grid()),
     DesignForm(("choice",), ("epsilon",), ("delta",), _sets),
     DesignForm(("choice",), ("size", "p"), (), lambda kind, size, p: SetDesign(kind.option_count, size, p).to_grid()),

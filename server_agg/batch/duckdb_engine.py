@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     import duckdb
 
 RELATION = "rr_relation"
+SHAPE = "statistic, width, size, cells"  # of answers
 CHUNK = 10_000  # rows
 NO_DOWNLOADS = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
 MEMORY = "a number with its unit, such as 512MB or 4GB"
@@ -223,17 +224,15 @@ class DuckBatch:
         self._make("VIEW", "rr_rows", " UNION ALL ".join(parts))
 
     def _make_tables(self, tables: SurveyTables) -> None:
-        questions, texts = ["(0, '', '', '', '', 0, 0, 0, false)"], ["(0, '', '')"]  # 0 stands for what is not known
+        questions, texts = ["(0, '', '', '', '', 0, 0, 0, 0, false)"], ["(0, '', '')"]  # 0 stands for what is not known
         for number, (digest, question) in enumerate(tables.questions, start=1):
             design = question.design
             named = ", ".join(map(quoted, (digest, question.id, design.text, design.statistic)))
-            shape = f"{design.width}, {fixed_ones(design)}"
+            shape = f"{design.width}, {fixed_ones(design)}, {design.cells}"
             rest = f"{shape}, {question.rounds}, {tables.surveys[digest].invite_only}"
             questions.append(f"({number}, {named}, {rest})")
         texts += [f"({i}, {quoted(digest)}, {quoted(text)})" for i, (digest, text) in enumerate(tables.texts, start=1)]
-        self._make_table(
-            "rr_questions", "number, survey, question, design, statistic, width, size, rounds, invite_only", questions
-        )
+        self._make_table("rr_questions", f"number, survey, question, design, {SHAPE}, rounds, invite_only", questions)
         self._make_table("rr_texts", "place, survey, segments", texts)
 
     def _make_table(self, name: str, columns: str, rows: list[str]) -> None:

@@ -131,7 +131,13 @@ def _ones(design: Mechanism) -> Any:
     return said
 
 
-SAID = {"ones": _ones}  # by statistic: whether a text is an answer
+def _numbers(design: Mechanism) -> Any:
+    """Whether the answer is a number of as many digits as the largest, and not above it: texts of one length compare
+    as their numbers do."""
+    return _exactly("answer", "[0-9]", design.width) & (nw.col("answer") <= str(design.cells - 1))
+
+
+SAID = {"ones": _ones, "numbers": _numbers}  # by statistic: whether a text is an answer
 
 
 def _flat(frame: Frame, *, lenient: bool) -> Frame:
@@ -219,10 +225,10 @@ def _faults(tables: SurveyTables) -> dict[str, Any]:
     for rounds in sorted({question.rounds for _, question in asked}):
         names = [name for name, question in asked if question.rounds == rounds]
         in_time = in_time | (among(names) & (nw.col("round") >= 0) & (nw.col("round") < rounds))
-    forms: dict[tuple[str, int, int], list[tuple[str, Mechanism]]] = {}
+    forms: dict[tuple[str, int, int, int], list[tuple[str, Mechanism]]] = {}
     for name, question in asked:
         design = question.design
-        forms.setdefault((design.statistic, design.width, fixed_ones(design)), []).append((name, design))
+        forms.setdefault((design.statistic, design.width, fixed_ones(design), design.cells), []).append((name, design))
     for (statistic, *_), alike in sorted(forms.items(), key=lambda form: form[0]):
         can_be_said = can_be_said | (among([name for name, _ in alike]) & SAID[statistic](alike[0][1]))
     invited, ticketed = nw.col("survey").is_in(closed), nw.col("ticketed") == 1

@@ -271,7 +271,7 @@ class Tallies(Mapping[TallyKey, Tally]):
 
 
 def _entry(key: TallyKey, tally: Tally) -> dict[str, object]:
-    if tally.mechanism != key.design or len(tally) != key.design.cells:
+    if tally.mechanism != key.design or len(tally.counts) != key.design.cells:
         allowed = "tallies of whole answers: of one option alone the privacy could not be read back"
         raise ParameterError("tallies", f"one option of {key.question!r}", allowed)
     asked = {"pilot": key.pilot, "question": key.question, "round": key.round}

@@ -6,7 +6,9 @@ Rules
 2. Answers are counted together only if their designs are equal; `+` refuses others, and `estimate([...])` takes them.
    Adding is associative and commutative, so any order and any grouping of the same answers gives the same tally.
 3. Adding a tally with n = 0 of the same design changes nothing.  An estimate needs n >= 2.
-4. `tally[j]` is the yes/no tally of one option: everything that is estimated from a yes/no tally is estimated from it.
+4. `tally[j]` is the yes/no tally of one option, and `len(tally)` says how many there are; everything that is estimated
+   from a yes/no tally is estimated from it.  It has as many answers as speak of the option: of a drawn question, those
+   that drew it.
    `mechanism` is the design that was published; `design` is the one that these counts follow.  They differ only for one
    option of a wider answer.  ε is always that of the mechanism.
 5. An answer in hand is 0 or 1 (a bool, an int, a NumPy scalar of either); of a choice the text of 0 and 1 that is sent,
@@ -106,15 +108,15 @@ class Tally:
         return found
 
     def __getitem__(self, option: int) -> Tally:
-        if type(option) is not int or not 0 <= option < len(self.counts):
-            raise ParameterError("option", option, f"a whole number from 0 to {len(self.counts) - 1}")
-        return Tally(self.column, self.n, self.counts[option], self.mechanism)
+        if type(option) is not int or not 0 <= option < len(self):
+            raise ParameterError("option", option, f"a whole number from 0 to {len(self) - 1}")
+        return Tally(self.column, *self.design.row(self.n, self.counts, option), self.mechanism)
 
     def __iter__(self) -> Iterator[Tally]:
-        return (self[option] for option in range(len(self.counts)))
+        return (self[option] for option in range(len(self)))
 
     def __len__(self) -> int:
-        return len(self.counts)
+        return self.design.rows
 
     def __add__(self, other: Tally) -> Tally:
         if not isinstance(other, Tally):
@@ -213,7 +215,15 @@ def _ones(texts: Mapping[str, int], cells: int) -> list[int]:
     return counts
 
 
-COUNTERS: dict[str, Callable[[Mapping[str, int], int], list[int]]] = {"ones": _ones}
+def _numbers(texts: Mapping[str, int], cells: int) -> list[int]:
+    """How often each number was answered."""
+    counts = [0] * cells
+    for text, n in texts.items():
+        counts[int(text)] += n
+    return counts
+
+
+COUNTERS: dict[str, Callable[[Mapping[str, int], int], list[int]]] = {"ones": _ones, "numbers": _numbers}
 """What a tally counts of answers, by the `statistic` that their mechanism names; another one adds an entry here and in
 the engines of `batch`."""
 
@@ -229,14 +239,16 @@ def counts_of_texts(texts: Mapping[str, int], design: Mechanism) -> list[int]:
 
 
 def fixed_ones(design: Mechanism) -> int:
-    """How many 1 an answer counted by "ones" has, if that is the same for all; 0 if any number is allowed.  The
-    mechanism itself is asked.
+    """How many 1 an answer has, if that is the same for all, as the mechanism itself says when it is asked; 0 if any
+    number is allowed, or if its answers are not counted by "ones".
 
     >>> from rrcollect import SetDesign
     >>> fixed_ones(SetDesign(5, 2, "2/3")), fixed_ones(Design("3/4", "3/4"))
     (2, 0)
     """
     cells = design.cells
+    if design.statistic != "ones":
+        return 0
     allowed = [many for many in range(cells + 1) if design.allows("1" * many + "0" * (cells - many))]
     if len(allowed) == 1:
         return allowed[0]

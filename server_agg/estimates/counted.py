@@ -8,6 +8,8 @@ Rules
    answered" supposes truths 0 and 1, and a number may lie between.  Nothing is said about people whose number was
    brought to an end of the range.
 3. Bars of options hold at once: see `combination`; by several designs each is at level 1 − α/k.
+4. Of "all that apply" each option is a share of its own, by the people who were asked about it.  Their bars hold at
+   once, each at level 1 − α/k, and nothing is tightened.
 """
 
 from __future__ import annotations
@@ -88,6 +90,11 @@ class Counted(Result):
         """The target as a bar takes it; the mean of those who answered is as that of a population (rule 2)."""
         return "population" if self.bounds else self.population or self.target
 
+    @property
+    def separate(self) -> bool:
+        """Whether its rows are shares of several things, each asked of other people (rule 4)."""
+        return self._k > 1 and self.tallies[0].mechanism.separate
+
     @cached_property
     def _shares(self) -> tuple[Share | PooledShare, ...]:
         """Every row as a share, by one design or pooled."""
@@ -120,8 +127,9 @@ class Counted(Result):
     @cached_property
     def options(self) -> Options:
         """The options of a choice by one design: how they hang together."""
-        if self._k == 1:
-            raise ParameterError("estimate", "of one row", "that of a choice")
+        if self._k == 1 or self.separate:
+            what = "of options that may all apply, each asked of other people" if self.separate else "of one row"
+            raise ParameterError("estimate", what, "that of a choice")
         return Options(self.tally, self._bars_of)
 
     @cached_property
@@ -171,7 +179,7 @@ class Counted(Result):
         """Whether some count is too extreme for any share: k times the least chance, at most 1."""
         if self._k == 1:
             return self._share.misfit
-        if len(self.tallies) == 1:
+        if len(self.tallies) == 1 and not self.separate:
             return self.options.misfit
         return worst_misfit(share.misfit for share in self._shares)
 
@@ -188,8 +196,9 @@ class Counted(Result):
             return (Row(self.labels[0], self.n, *found, None, self.misfit, self.scale, extras),)
         return tuple(
             Row(
-                label, self.n, float(share.exact_value), share.unbiased_standard_error, partial(self._bar_of, j), None,
-                share.misfit, SHARES, {"count": sum(t.counts[j] for t in self.tallies), "simplex": inside},
+                label, sum(tally[j].n for tally in self.tallies), float(share.exact_value),
+                share.unbiased_standard_error, partial(self._bar_of, j), None, share.misfit, SHARES,
+                {"count": sum(tally[j].ones for tally in self.tallies), "simplex": inside},
             )
             for j, (label, share, inside) in enumerate(zip(self.labels, self._shares, self.simplex(), strict=True))
         )  # fmt: skip
@@ -251,15 +260,18 @@ class Counted(Result):
 
     def _at_once(self, level: Fraction, method: str) -> list[Interval]:
         """The bars of all options, holding at once (rule 3)."""
-        if len(self.tallies) == 1:
+        if len(self.tallies) == 1 and not self.separate:
             return self.options.intervals(level, method)
         each = 1 - (1 - level) / self._k
         bars = [share.interval(each, method) for share in self._shares]
         return [bar.with_ends((bar.low, bar.high), level=level) for bar in bars]
 
     def simplex(self) -> list[float]:
-        """The shares of options brought into [0, 1] and adding up to 1: of greatest likelihood for one design with one
-        option in an answer, otherwise the nearest such shares.  Biased; for reading, not for adding up."""
+        """The shares of options brought into [0, 1] and, but where they are `separate`, adding up to 1: of greatest
+        likelihood for one design with one option in an answer, otherwise the nearest such shares.  Biased; for reading,
+        not for adding up."""
+        if self.separate:
+            return [SHARES.clipped(float(value)) for value in self.exact_values]
         if len(self.tallies) == 1:
             return self.options.simplex()
         return [float(value) for value in nearest_shares(self.exact_values)]
@@ -292,7 +304,7 @@ class Counted(Result):
 
     def manipulation(self, share: NumberLike) -> float:
         """How far a share of dishonest reporters can move the value, at most: share/|c|."""
-        return float(probability("share", share) * self.tally.column.manipulation_factor)
+        return float(probability("share", share) * self.tally.mechanism.manipulation_factor)
 
     def interval_with_dishonest(self, share: NumberLike, level: NumberLike = 0.95, method: str = "exact") -> Interval:
         """A bar for the prevalence among honest people.  It holds whatever up to this share of reporters sent.

@@ -2,7 +2,9 @@
 
     yes/no     one share                                           see `share`; by several designs `pooled`
     a choice   the shares of all options, with bars that hold at once
-    a number   its mean, low + (high − low)·share: the bit was 1 with a chance that grew evenly with the number
+    a number   its mean, low + (high − low)·share: the bit was 1 with a chance that grew evenly with the number;
+               in bins its whole distribution: see `distribution`
+    several    each option a share of its own, by the people who were asked about it
 
 Options of a choice:
     π̂_j = (N_j/n − q)/c                      unbiased; of sets of a fixed size they add up to 1 exactly
@@ -25,6 +27,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
+from typing import Any, overload
 
 from rrcollect.design.parameters import NumberLike, checked_bounds, fraction, whole_number
 from rrcollect.design.yes_no import Design
@@ -34,6 +37,7 @@ from server_agg.count.tally import Tally, checked_tallies
 from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates.combination import Combination
 from server_agg.estimates.counted import Counted
+from server_agg.estimates.distribution import Distribution
 from server_agg.estimates.interval import checked_population, checked_target
 from server_agg.estimates.pooled import checked_planning
 from server_agg.results.interval import Interval, percent, privacy_words
@@ -238,6 +242,18 @@ def named_options(labels: Iterable[str], options: int) -> tuple[str, ...]:
     return names
 
 
+@overload
+def estimate(
+    tallies: Tally | Iterable[Tally],
+    *,
+    target: str = "population",
+    population: int | None = None,
+    bounds: None = None,
+    unit: str = "",
+    labels: Iterable[str] = (),
+    planning: NumberLike | None = None,
+) -> Estimate: ...
+@overload
 def estimate(
     tallies: Tally | Iterable[Tally],
     *,
@@ -247,7 +263,17 @@ def estimate(
     unit: str = "",
     labels: Iterable[str] = (),
     planning: NumberLike | None = None,
-) -> Estimate:
+) -> Any: ...
+def estimate(
+    tallies: Tally | Iterable[Tally],
+    *,
+    target: str = "population",
+    population: int | None = None,
+    bounds: tuple[NumberLike, NumberLike] | None = None,
+    unit: str = "",
+    labels: Iterable[str] = (),
+    planning: NumberLike | None = None,
+) -> Estimate | Distribution:
     """The unbiased estimate from a tally, or from several of one question by different designs, for the population the
     respondents were drawn from ("population"; of M people of whom n were drawn without replacement with `population`),
     or for the people who answered ("sample").  A number's mean needs its range, `bounds`.
@@ -280,10 +306,14 @@ def estimate(
     n, k = sum(tally.n for tally in found), len(found[0])
     if n < 2:
         raise TooFewAnswers(n, "the tally" if len(found) == 1 else "the pool")
+    if bounds is not None and k > 1:
+        return Distribution.of(found, checked_target(target), population, checked_bounds(bounds), unit)
+    if (few := min(sum(tally[j].n for tally in found) for j in range(k))) < 2:
+        raise TooFewAnswers(few, "some option")
     wanted, people = checked_target(target), checked_population(population, n, target)
     if len(found) > 1 and (wanted != "population" or people):
         raise ParameterError("target", people or target, "'population' where answers are by several designs")
-    if bounds is not None and (k > 1 or people):
+    if bounds is not None and people:
         raise ParameterError("bounds", bounds, "those of a number, for 'population' or 'sample'")
     alone = tuple(labels) or (("mean",) if bounds else ("yes",))
     return Estimate(

@@ -159,7 +159,7 @@ class _HeadlineLines:
 
     def page(self, survey: Survey) -> dict[str, Any]:
         first, bar = self.lines[0].estimates[0], self.bars[0]
-        factor = first.tally.mechanism.column.manipulation_factor
+        factor = first.tally.mechanism.manipulation_factor
         shown: dict[str, Any] = {
             "n": self.n,
             "level": float(self.level),

@@ -122,7 +122,8 @@ class QuestionResults(Result):
         counted = self.tallies.each_design()
         aim, scale = aimed(self.options.target if len(counted) == 1 else "population"), self.asked.scale
         unit = "" if scale.is_share else scale.unit
-        return estimate(counted, **aim, labels=self.asked.labels, bounds=scale.bounds, unit=unit)
+        found: Estimate = estimate(counted, **aim, labels=self.asked.labels, bounds=scale.bounds, unit=unit)
+        return found
 
     @property
     def level(self) -> NumberLike:  # type: ignore[override]

@@ -118,7 +118,7 @@ def _means(n: int) -> Iterator[Setting]:
     for design, name in ((E1, "ε = 1"), (P3, "(1, 0.3)")):
 
         def bar(ones: Any, method: str, design: Design = design, target: str = "population") -> Ends:
-            return tuple(estimate(Tally(design, n, ones), bounds=(0, 1), target=target).interval(method=method))  # type: ignore[return-value]
+            return tuple(estimate(Tally(design, n, ones), bounds=(0, 1), target=target).interval(method=method))
 
         def drawn(design: Design = design) -> Iterator[Law]:
             for mean in np.arange(101) / 100:

@@ -65,7 +65,7 @@ def _counted(n: int) -> Iterator[Setting]:
             shares, laws = law_matrix(design, n, target)
 
             def bar(ones: Any, method: str, design: Design = design, target: Any = target) -> Ends:
-                return tuple(estimate(Tally(design, n, ones), **aimed(target)).interval(method=method))  # type: ignore[return-value]
+                return tuple(estimate(Tally(design, n, ones), **aimed(target)).interval(method=method))
 
             every: list[Law] = list(zip(shares.tolist(), laws, strict=True))
             named = methods_for("one design", target)
