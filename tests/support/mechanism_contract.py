@@ -31,6 +31,7 @@ import numpy as np
 from rrcollect import Choice, Epsilon, Report, RRCollectError, SimulatedCollector, Survey
 from rrcollect import design as designs
 from server_agg import Tallies, Tally, estimate, open_store, survey_results, tally_reports
+from server_agg.errors import TooFewAnswers
 from tests.inside.answer import LANGUAGES, Words
 from tests.inside.collect import Catalogue, crowds, incoming
 from tests.inside.design import Source
@@ -63,6 +64,32 @@ def boundary_draws(made: Any, laws: Sequence[Law]) -> list[bytes]:
     return [draw.to_bytes(8, "big") for draw in sorted(near) if 0 <= draw < 2**64]
 
 
+def one_of_several(made: Any, truth: int) -> list[int]:
+    """The shares that somebody adds to: that of yes, or that of their option."""
+    return [truth] if made.truths == 2 and made.width == 1 else [int(truth == row) for row in range(made.truths)]
+
+
+def kind_of(made: Any) -> Any:
+    """Yes or no, or a choice of as many options as there are counts."""
+    return Choice(options=[f"option {j}" for j in range(made.cells)]) if made.cells > 1 else YesNo()
+
+
+def count_ones(made: Any, answers: Sequence[str]) -> list[int]:
+    """The counts of a tally, character by character."""
+    return [sum(said[cell] == "1" for said in answers) for cell in range(made.cells)]
+
+
+def unbiased_values(made: Any, laws: Sequence[Law], tally: Tally) -> list[float]:
+    """The unbiased values that a page shows, from the law of a bit."""
+    own, other = (sum(p for said, p in laws[truth].items() if said[-1] == "1") for truth in (made.truths - 1, 0))
+    return [float((Fraction(count, tally.n) - other) / (own - other)) for count in tally.counts]
+
+
+def shown_values(shown: dict[str, Any]) -> list[float]:
+    """The values of an estimate on the page."""
+    return [one["value"] for one in shown.get("options", [shown])]
+
+
 @dataclass(frozen=True)
 class Subject:
     """One mechanism before the contract.
@@ -75,6 +102,12 @@ class Subject:
     `boundaries(mechanism, laws)`: the bytes of draws at and beside every boundary.
     `rebuilt(mechanism, truths, tape)`: the single draws behind answers in bulk, by the bytes that were given for them;
         None if the law alone is the same.
+    `given(mechanism, truth)`: the truth as a device takes it; `many`: several of them; `kind`: of a question.
+    `rows(mechanism, truth)`: of each row of an estimate whether the person adds to it; `said(mechanism, answer)`: of
+        each row the bit that an answer says, None if it does not speak of the row.
+    `counts(mechanism, answers)`: the counts of a tally, by hand; `letters`: what answers are written with.
+    `values(mechanism, laws, tally)`: what the page must show, by hand; `shown`: where it shows it.
+    `people`: how many of them bars are enumerated for; `reports`: how many a store gets, and its minimum.
     """
 
     name: str
@@ -90,6 +123,25 @@ class Subject:
     boundaries: Callable[[Any, Sequence[Law]], list[bytes]] = boundary_draws
     bits: int = 4
     rebuilt: Callable[[Any, Sequence[int], Tape], list[int]] | None = None
+    given: Callable[[Any, int], Any] = lambda made, truth: truth if made.cells > 1 else bool(truth)
+    many: Callable[[Any, Sequence[int]], Any] = lambda made, truths: truths
+    kind: Callable[[Any], Any] = kind_of
+    rows: Callable[[Any, int], list[int]] = one_of_several
+    said: Callable[[Any, str], list[int | None]] = lambda made, answer: [int(bit) for bit in answer]
+    counts: Callable[[Any, Sequence[str]], list[int]] = count_ones
+    letters: str = "01"
+    values: Callable[[Any, Sequence[Law], Tally], list[float]] = unbiased_values
+    shown: Callable[[dict[str, Any]], list[float]] = shown_values
+    people: int = 3
+    reports: tuple[int, int] = (40, 10)
+
+    def drawn(self, made: Any, truths: Sequence[int]) -> Any:
+        """An answer for each truth, in bulk."""
+        return made.draw_many(self.many(made, truths), fixed_stream())
+
+    def tally(self, made: Any, answers: Sequence[str]) -> Tally:
+        """The tally of some answers, by hand."""
+        return Tally(made, len(answers), self.counts(made, answers))
 
     def laws(self, mechanism: Any) -> list[Law]:
         return [self.law(mechanism, truth) for truth in range(mechanism.truths)]
@@ -162,14 +214,16 @@ def every_draw_gives_the_law(subject: Subject) -> None:
 
 
 def bits_have_the_column_s_law(subject: Subject) -> None:
-    """Bit j is 1 with chance p11 of `column` if the truth is its own, else 1 − p00.  (Yes/no: its one bit is yes's.)"""
+    """Of the answers that speak of a row, 1 is said with chance p11 of `column` if the truth is the row's own, else
+    1 − p00.  (Yes/no: its one bit is yes's.)"""
     for made in subject.small(subject.bits):
         column = made.column
         for truth, law in enumerate(subject.laws(made)):
-            for bit in range(made.width):
-                own = truth == (1 if made.width == 1 else bit)
-                ones = sum(chance for said, chance in law.items() if said[bit] == "1")
-                assert ones == (column.p11 if own else 1 - column.p00), (made, truth, bit)
+            for row, own in enumerate(subject.rows(made, truth)):
+                bits = [(subject.said(made, answer)[row], chance) for answer, chance in law.items()]
+                spoken = sum(chance for bit, chance in bits if bit is not None)
+                ones = sum(chance for bit, chance in bits if bit)
+                assert ones == spoken * (column.p11 if own else 1 - column.p00), (made, truth, row)
 
 
 def chances_are_the_law(subject: Subject) -> None:
@@ -183,7 +237,7 @@ def chances_are_the_law(subject: Subject) -> None:
 
 
 def answers_have_equal_length(subject: Subject) -> None:
-    """Answers are texts of `width` characters 0 and 1; exactly the possible ones are allowed."""
+    """Answers are texts of `width` characters, all of `letters`; exactly the possible ones are allowed."""
     for made in subject.small(subject.bits):
         drawn = {
             subject.draw(truth, made, source)
@@ -192,12 +246,20 @@ def answers_have_equal_length(subject: Subject) -> None:
         }
         possible = {said for law in subject.laws(made) for said, chance in law.items() if chance}
         assert drawn == possible, made
-        assert all(len(said) == made.width and set(said) <= {"0", "1"} for said in drawn), made
+        assert all(len(said) == made.width and set(said) <= set(subject.letters) for said in drawn), made
         for length in (made.width - 1, made.width, made.width + 1):
-            for letters in product("01", repeat=length):
+            for letters in product(subject.letters, repeat=length):
                 said = "".join(letters)
                 assert made.allows(said) is (said in possible), (made, said)
-        for said in ("", "x", " " * made.width, "2" * made.width, "1" * made.width + "\n", "¹" * made.width):
+        for said in (
+            "",
+            "x",
+            " " * made.width,
+            "9" * made.width,
+            made.blank + "\n",
+            "¹" * made.width,
+            "٣" * made.width,
+        ):
             assert not made.allows(said), (made, said)
 
 
@@ -255,20 +317,31 @@ def outcome(call: Callable[[], object]) -> object:
 
 
 def estimates_are_unbiased(subject: Subject) -> None:
-    """Three people, every way they can be and answer: the mean of each column's estimate is the share of its truth."""
+    """Three people, every way they can be and answer: the mean of each row's estimate, given how many answers speak of
+    it, is the share of its truth.  (Counts are doubled, because one answer has no estimate.)"""
     n = 3
     for made in list(subject.small(2)):
         laws = subject.laws(made)
-        told = [estimate(Tally(made.column, n, ones)).exact_value for ones in range(n + 1)]
-        for people in product(range(made.truths), repeat=n):
-            means = [Fraction(0)] * made.width
+        told = {
+            (m, ones): estimate(Tally(made.column, 2 * m, 2 * ones)).exact_value
+            for m in range(1, n + 1)
+            for ones in range(m + 1)
+        }
+        spoken = {answer: subject.said(made, answer) for law in laws for answer in law}
+        for people in combinations_with_replacement(range(made.truths), n):
+            rows = [subject.rows(made, truth) for truth in people]
+            means: Counter[tuple[int, int]] = Counter()
+            chances: Counter[tuple[int, int]] = Counter()
             for said in product(*(laws[truth].items() for truth in people)):
                 chance = math.prod((p for _, p in said), start=Fraction(1))
-                for bit in range(made.width):
-                    ones = sum(answer[bit] == "1" for answer, _ in said)
-                    means[bit] += chance * told[ones]
-            for bit, mean in enumerate(means):
-                assert mean == Fraction(people.count(1 if made.width == 1 else bit), n), (made, people)
+                for row, bits in enumerate(zip(*(spoken[answer] for answer, _ in said), strict=True)):
+                    counted = [bit for bit in bits if bit is not None]
+                    if counted:
+                        means[row, len(counted)] += chance * told[len(counted), sum(counted)]
+                        chances[row, len(counted)] += chance
+            for (row, m), mean in means.items():
+                share = Fraction(sum(each[row] for each in rows), n)
+                assert mean == share * chances[row, m], (made, people)
 
 
 def python_and_node_agree(subject: Subject) -> None:
@@ -277,7 +350,10 @@ def python_and_node_agree(subject: Subject) -> None:
     for made in [*subject.small(2), *(subject.kept(*promise) for promise in subject.promises)]:
         for drawn in subject.boundaries(made, subject.laws(made)):
             answers = [subject.draw(truth, made, lambda n, drawn=drawn: drawn) for truth in range(made.truths)]
-            cases.append({"design": made.to_wire(), "draw": drawn.hex(), "answers": answers})
+            given = [subject.given(made, truth) for truth in range(made.truths)]
+            kind = {"kind": subject.kind(made).kind, "low": "0", "high": str(made.truths)}
+            case = {"design": made.to_wire(), "draw": drawn.hex(), "truths": given, "kind": kind}
+            cases.append({**case, "answers": answers})
     said = in_node(cases)
     wrong = [(case, each) for case, each in zip(cases, said, strict=True) if each != case["answers"]]
     assert not wrong, f"{len(wrong)} of {len(cases)} draws, such as {wrong[0]}"
@@ -328,7 +404,7 @@ def bulk_has_the_law(subject: Subject) -> None:
     grid is further off).  Where the single draw behind an answer can be rebuilt, it gives the same answer."""
     n = 2_000
     for made in subject.small(2):
-        drawn = made.draw_many([i % made.truths for i in range(n * made.truths)], fixed_stream())
+        drawn = subject.drawn(made, [i % made.truths for i in range(n * made.truths)])
         texts = list(made.texts(drawn))
         assert made.counted(drawn)[0] == len(texts) == n * made.truths
         for truth, law in enumerate(subject.laws(made)):
@@ -340,7 +416,7 @@ def bulk_has_the_law(subject: Subject) -> None:
     for made in (subject.kept(*promise) for promise in subject.promises if subject.rebuilt):
         truths = [i // 3 % made.truths for i in range(128)]
         tape = Tape(rest=lambda size: hashlib.shake_128(str(size).encode()).digest(size))
-        texts = list(made.texts(made.draw_many(truths, tape)))
+        texts = list(made.texts(made.draw_many(subject.many(made, truths), tape)))
         draws = subject.rebuilt(made, truths, tape)  # type: ignore[misc]
         for truth, said, draw in zip(truths, texts, draws, strict=True):
             assert said == subject.draw(truth, made, feeding(draw)), (made, truth, draw)
@@ -361,25 +437,20 @@ def registered(made: Any) -> Iterator[None]:
             cache.cache_clear()
 
 
-def asked_with(made: Any, **changes: Any) -> Survey:
+def asked_with(subject: Subject, made: Any, **changes: Any) -> Survey:
     """A survey of one question that this mechanism answers."""
-    kind: Any = Choice(options=[f"option {j}" for j in range(made.cells)]) if made.cells > 1 else YesNo()
+    kind = subject.kind(made)
     assert made.fits(kind)
     return survey(question(kind=kind, design=made), **changes)
 
 
-def reports_of(made: Any, asked: Survey, n: int) -> list[Report]:
+def reports_of(subject: Subject, made: Any, asked: Survey, n: int) -> list[Report]:
     """The reports of n people, every truth among them."""
-    answers = made.texts(made.draw_many([i % made.truths for i in range(n)], fixed_stream()))
+    answers = made.texts(subject.drawn(made, [i % made.truths for i in range(n)]))
     return [
         Report(survey=asked.digest, question="q1", design=made, answer=answer, id=f"{i:032x}")
         for i, answer in enumerate(answers)
     ]
-
-
-def by_hand(made: Any, answers: Sequence[str]) -> Tally:
-    """The tally of some answers, character by character."""
-    return Tally(made, len(answers), [sum(said[cell] == "1" for said in answers) for cell in range(made.cells)])
 
 
 def the_device_answers_and_tells(subject: Subject) -> None:
@@ -388,13 +459,13 @@ def the_device_answers_and_tells(subject: Subject) -> None:
     made = subject.kept(*subject.promises[0])
     possible = {said for law in subject.laws(made) for said, chance in law.items() if chance}
     with registered(made):
-        asked, lengths = asked_with(made), set()
+        asked, lengths = asked_with(subject, made), set()
         sealed = asked.publish([KEY]).envelope
         for truth in range(made.truths):
             with tempfile.TemporaryDirectory() as folder:
                 device, collector = client(Path(folder)), SimulatedCollector([asked])
                 accepted = device.accept(sealed)
-                report = device.answer(accepted, "q1", truth if made.cells > 1 else bool(truth))
+                report = device.answer(accepted, "q1", subject.given(made, truth))
                 assert report.answer in possible, report
                 assert outcome(lambda report=report: Report.from_bytes(report.to_bytes())) == report
                 assert fault(report, asked) is None
@@ -409,10 +480,10 @@ def every_engine_counts_the_same(subject: Subject) -> None:
     """Reports in files, in DuckDB and in every frame of `make test` give the counts of the answers, made by hand."""
     made = subject.kept(*subject.promises[0])
     with registered(made):
-        asked = asked_with(made)
-        reports = reports_of(made, asked, 60)
+        asked = asked_with(subject, made)
+        reports = reports_of(subject, made, asked, 60)
         answers = [report.answer for report in reports]
-        wanted = by_hand(made, answers)
+        wanted = subject.tally(made, answers)
         assert Tally.of(answers, made) == wanted
         assert Tallies.of(reports).one() == wanted
         for engine in QUICK:
@@ -425,13 +496,12 @@ def every_engine_counts_the_same(subject: Subject) -> None:
 def bars_cover_their_level(subject: Subject) -> None:
     """Few people, every way they can answer, shares at the ends and between: the exact bar of each row holds its share
     at least as often as its level says, and all rows do at once.  Chances and ends are compared as fractions."""
-    for made, n in [(made, 3) for made in list(subject.small(2))[::3]] + [(subject.kept("4", "0"), 2)]:
+    few = [(made, subject.people) for made in list(subject.small(2))[::3]]
+    for made, n in [*few, (subject.kept("4", "0"), subject.people - 1)]:
         laws, k = subject.laws(made), made.truths
         counted: dict[tuple[int, ...], list[tuple[str, ...]]] = {}
         for said in combinations_with_replacement(sorted({answer for law in laws for answer in law}), n):
-            counted.setdefault(tuple(sum(one[cell] == "1" for one in said) for cell in range(made.cells)), []).append(
-                said
-            )
+            counted.setdefault(tuple(subject.counts(made, said)), []).append(said)
         even = tuple(Fraction(1, k) for _ in range(k))
         ends = [tuple(Fraction(int(truth == own)) for truth in range(k)) for own in (0, k - 1)]
         between = [tuple((share + 3 * one) / 4 for share, one in zip(even, end, strict=True)) for end in ends]
@@ -441,8 +511,9 @@ def bars_cover_their_level(subject: Subject) -> None:
                 answered = {
                     said: sum(share * law[said] for share, law in zip(shares, laws, strict=True)) for said in laws[0]
                 }
-                rows = shares if made.cells > 1 else shares[1:]
-                covered = [Fraction(0)] * (made.cells + 1)
+                adds = [[share * own for own in subject.rows(made, truth)] for truth, share in enumerate(shares)]
+                rows = [sum(each, Fraction(0)) for each in zip(*adds, strict=True)]
+                covered = [Fraction(0)] * (len(rows) + 1)
                 for counts, ways in counted.items():
                     chance = sum((chance_of(said, answered) for said in ways), Fraction(0))
                     held = [low <= share <= high for share, (low, high) in zip(rows, bars[counts], strict=True)]
@@ -452,8 +523,12 @@ def bars_cover_their_level(subject: Subject) -> None:
 
 
 def exact_bars(made: Any, n: int, counts: Sequence[int], level: Fraction) -> list[tuple[Fraction, Fraction]]:
-    """The ends of each row's exact bar, as they are."""
-    found = (row.interval(level, "exact") for row in estimate(Tally(made, n, counts)).rows)
+    """The ends of each row's exact bar, as they are; of too few answers everything."""
+    tally = Tally(made, n, counts)
+    try:
+        found = [row.interval(level, "exact") for row in estimate(tally).rows]
+    except TooFewAnswers:
+        return [(Fraction(0), Fraction(1))] * len(tally)
     return [(Fraction(low), Fraction(high)) for low, high in found]
 
 
@@ -476,21 +551,30 @@ def people_are_told(subject: Subject) -> None:
                 assert isinstance(text, str), (made, words.language, one, text)
                 assert text.strip(), one
                 assert not set("{}") & set(text), text
-            names_the_chances(made, laws, words.spoken(said.drawn), words)
+            names_the_chances(subject, made, laws, words.spoken(said.drawn), words)
     made = subject.kept(*subject.promises[0])
     with registered(made):
-        accepted = POLICY.accept(asked_with(made).publish([KEY]).envelope)
+        accepted = POLICY.accept(asked_with(subject, made).publish([KEY]).envelope)
         for words in map(Words.of, LANGUAGES):
             said = made.sentences()
             assert words.spoken(said.drawn) in accepted.explain(words.language, page=True), words.language
             assert accepted.headline(words.language).startswith(words.spoken(said.happens)), words.language
 
 
-def names_the_chances(made: Any, laws: Sequence[Law], text: str, words: Words) -> None:
-    """How often the truth's own bit says something else, of 100, is a number in the text."""
+def names_the_chances(subject: Subject, made: Any, laws: Sequence[Law], text: str, words: Words) -> None:
+    """How often the truth's own bit says something else, of 100, is a number in the text; of a drawn question each bit
+    is the truth's own."""
     for truth, law in enumerate(laws):
-        own, is_own = (0, str(truth)) if made.width == 1 else (truth, "1")
-        changed = sum((chance for answer, chance in law.items() if answer[own] != is_own), Fraction(0))
+        rows = subject.rows(made, truth)
+        changed = Fraction(0)
+        for answer, chance in law.items():
+            said = subject.said(made, answer)
+            own = [
+                row
+                for row, adds in enumerate(rows)
+                if said[row] is not None and (adds or len(rows) == 1 or None in said)
+            ]
+            changed += chance * (said[own[0]] != rows[own[0]])
         if changed >= Fraction(1, 10**4):
             cut = Context(prec=3, rounding=ROUND_DOWN).divide(100 * changed.numerator, changed.denominator)
             written = f"{cut:f}".rstrip("0").rstrip(".") if "." in f"{cut:f}" else f"{cut:f}"
@@ -503,31 +587,29 @@ def names_the_chances(made: Any, laws: Sequence[Law], text: str, words: Words) -
 def a_release_shows_it(subject: Subject) -> None:
     """Reports into a store, a release, and the results page, for the owner and for everybody: the design, what people
     were told, every count, and the unbiased value, which is computed here from the law of a bit."""
-    made, n = subject.kept(*subject.promises[0]), 40
+    made, (n, minimum) = subject.kept(*subject.promises[0]), subject.reports
     laws = subject.laws(made)
-    own, other = (sum(p for said, p in laws[truth].items() if said[-1] == "1") for truth in (made.truths - 1, 0))
     with registered(made), tempfile.TemporaryDirectory() as folder, open_store(Path(folder) / "a.sqlite3") as store:
-        asked = asked_with(made, minimum=10)
+        asked = asked_with(subject, made, minimum=minimum)
         Catalogue(store.shelf).publish(asked.publish([KEY]).envelope, [KEY.public.raw.hex()])
-        reports = reports_of(made, asked, n)
+        reports = reports_of(subject, made, asked, n)
         store.take([incoming(report.row) for report in reports])
         store.fold()
         store.release(asked)
         made_public = store.last_release(asked)
         assert made_public is not None
         owners, public = store.tallies(asked), made_public.tallies
-        assert list(owners.values()) == [by_hand(made, [report.answer for report in reports])]
-        assert 10 <= public.n <= n
+        assert list(owners.values()) == [subject.tally(made, [report.answer for report in reports])]
+        assert minimum <= public.n <= n
         pages = [survey_results(owners, asked), released_results(public, asked, made_public.facts)]
     for page, tally in zip((each.page() for each in pages), (owners.one(), public.one()), strict=True):
         json.dumps(page, allow_nan=False)
         (shown,) = page["questions"]
         assert (shown["n"], shown["design"]) == (tally.n, made.to_wire())
-        names_the_chances(made, laws, shown["told"], Words.of("en"))
-        values = [one["value"] for one in shown["estimate"].get("options", [shown["estimate"]])]
-        wanted = [float((Fraction(count, tally.n) - other) / (own - other)) for count in tally.counts]
-        assert all(map(math.isclose, values, wanted)), (values, wanted)
-        assert len(values) == made.cells
+        names_the_chances(subject, made, laws, shown["told"], Words.of("en"))
+        values, wanted = subject.shown(shown["estimate"]), subject.values(made, laws, tally)
+        assert len(values) == len(wanted)
+        assert all(math.isclose(a, b, abs_tol=1e-9) for a, b in zip(values, wanted, strict=True)), (values, wanted)
 
 
 CLAUSES = (

@@ -27,6 +27,7 @@ export { IndexedDBLedger } from "./answer/ledger/indexed_db.mjs";
 export { MemoryLedger, broughtForward } from "./answer/ledger/ledger.mjs";
 export { Policy } from "./answer/policy.mjs";
 export { HttpTransport } from "./deliver/transport.mjs";
+export { BinDesign, SeveralDesign } from "./design/drawn.mjs";
 export { signAtExp } from "./design/exponential.mjs";
 export { Fraction } from "./design/fraction.mjs";
 export { Epsilon, parseFraction } from "./design/parameters.mjs";

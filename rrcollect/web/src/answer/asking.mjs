@@ -67,7 +67,7 @@ export function answeredRound(survey, question, given, drawn, now) {
   return drawn;
 }
 
-/** @typedef {Readonly<{id: string, kind: "yes_no" | "choice" | "number", text: string, help: string,
+/** @typedef {Readonly<{id: string, kind: "yes_no" | "choice" | "several" | "number", text: string, help: string,
  *   options: readonly Readonly<{truth: boolean | number, label: string}>[], low: string, high: string, unit: string, clip: boolean}>} Asked
  *   a question as a page asks it: a number has no options, and only a number has a range */
 

@@ -143,7 +143,7 @@ export class Client {
    * Asked again it repeats the first answer, and does not read the truth; a report that was cancelled waits again.  Segments
    * are sent as they are, of the invite a ticket; once a report may have been taken, both stay as they are.  If `signal` is
    * aborted, nothing of this answer leaves: what was drawn is kept, and is repeated if the question is answered later.
-   * The truth is true or false, the number of an option from 0 on, or a number, as the question's kind asks.  Without a round
+   * The truth is true or false, the number of an option from 0 on, a list of such numbers, or a number, as the question's kind asks.  Without a round
    * it is the one that was drawn, for a panel, and otherwise the first.
    * @param {AcceptedSurvey} accepted @param {string} questionId @param {Truth | (() => Truth)} truth
    * @param {{round?: number | null, segments?: Record<string, string>, invite?: string | null, signal?: AbortSignal | null}} [given] */
@@ -318,7 +318,7 @@ export class Client {
   }
 }
 
-/** @typedef {boolean | NumberLike} Truth */
+/** @typedef {boolean | NumberLike | readonly number[]} Truth */
 
 /** @param {unknown} accepted */
 function needAccepted(accepted) {

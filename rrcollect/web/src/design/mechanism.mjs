@@ -11,6 +11,7 @@
  */
 
 /**
+ * @import { BinDesign, SeveralDesign } from "./drawn.mjs"
  * @import { Fraction } from "./fraction.mjs"
  * @import { Epsilon } from "./parameters.mjs"
  * @import { SetDesign } from "./sets.mjs"
@@ -32,6 +33,6 @@ export class Mechanism {
   }
 }
 
-/** @typedef {Design | SetDesign} AnyDesign */
+/** @typedef {Design | SetDesign | SeveralDesign | BinDesign} AnyDesign */
 
 /** @typedef {{epsilon: Epsilon, delta: Fraction}} Promised */

@@ -52,7 +52,21 @@ export function drawnBit(truth, limits, source) {
 
 /** 1 with chance exactly τ/2^64, τ between the limits as the number is between the ends of its range.
  * @param {unknown} truth @param {readonly [bigint, bigint]} limits @param {Range} range @param {Source} source @returns {0 | 1} */
-export function drawnNumber(truth, [none, all], { low, high, clip = false }, source) {
+export function drawnNumber(truth, [none, all], range, source) {
+  const [inside, width] = insideOf(truth, range), limit = none + (((all - none) * ((inside * GRID) / width)) >> 64n);
+  return /** @type {0 | 1} */ (Number(wholeNumberOf(randomBytes(8, source)) < limit));
+}
+
+/** In which of so many equal parts of its range a number lies, from 0 on; on an edge it is the part above, at the upper end the last.
+ * @param {unknown} truth @param {Range} range @param {number} bins @returns {number} */
+export function binOf(truth, range, bins) {
+  const [inside, width] = insideOf(truth, range), bin = Number((inside * BigInt(bins)) / width);
+  return Math.min(bin, bins - 1);
+}
+
+/** How far a number lies above the lower end, and the width of the range, both as whole numbers over the same.
+ * @param {unknown} truth @param {Range} range @returns {[bigint, bigint]} */
+function insideOf(truth, { low, high, clip = false }) {
   const [least, most] = [fractionOf("low", low), fractionOf("high", high)];
   if (least.compare(most) >= 0) badSetting("low", low, "below high");
   const [upper, lower] = ratioOf(truth) ?? refuse("BadTruth", "the truth must be a finite number, or its text; what was given is not shown");
@@ -61,8 +75,7 @@ export function drawnNumber(truth, [none, all], { low, high, clip = false }, sou
   if (inside !== above && !clip) {
     refuse("BadTruth", `the truth must lie from ${least} to ${most} (the survey does not say 'clip'); what was given is not shown`);
   }
-  const limit = none + (((all - none) * ((inside * GRID) / width)) >> 64n);
-  return /** @type {0 | 1} */ (Number(wholeNumberOf(randomBytes(8, source)) < limit));
+  return [inside, width];
 }
 
 /** @typedef {{low: NumberLike, high: NumberLike, clip?: boolean}} Range */

@@ -162,10 +162,14 @@ function meaning(ratio, start, plain) {
 
 // ---- sets of options ------------------------------------------------------------------------------------------------
 
-/** Of sets of so many options; `out` is the chance that the truth is not among them.
- * @param {number} options @param {number} size @param {Fraction} out @param {Ratio} ratio @returns {Sentences} */
-export function setSentences(options, size, out, ratio) {
+/** Of sets of so many options, or parts of a range; `out` is the chance that the truth is not among them.
+ * @param {number} options @param {number} size @param {Fraction} out @param {Ratio} ratio @param {string} kind @returns {Sentences} */
+export function setSentences(options, size, out, ratio, kind) {
   const sizes = { size: String(size), options: String(options) }, one = size === 1;
+  if (kind === "number") {
+    const happens = { key: "parts_drawn", places: { share: inWords("case", out), ...sizes } }, drawn = { key: "parts_sent", places: { share: often(out), ...sizes } };
+    return { happens, drawn, ...ofANumber(ratio, "parts_") };
+  }
   const always = one ? { key: "unchanged" } : { key: "choice_set_always", places: sizes };
   const happens = !out.sign() ? always : { key: one ? "replaced" : "set_drawn", places: { share: inWords("case", out), ...sizes } };
   const drawn = !out.sign() ? always : { key: one ? "choice_one" : "choice_set", places: { share: often(out), ...sizes } };
@@ -173,8 +177,40 @@ export function setSentences(options, size, out, ratio) {
   return { happens, drawn, proofs: [], proves: [proved(ratio, one ? "option_proves_nothing" : "set_proves_nothing", "still_option")] };
 }
 
-/** What was sent, and what it can tell, of one set. @param {string} answer @param {number} size @param {Ratio} ratio @returns {[Said, Said]} */
-export function setTold(answer, size, ratio) {
+/** What was sent, and what it can tell, of one set. @param {string} answer @param {number} size @param {Ratio} ratio @param {string} kind @returns {[Said, Said]} */
+export function setTold(answer, size, ratio, kind) {
   const list = [...answer].flatMap((bit, i) => (bit === "1" ? [i + 1] : [])).join(", ");
+  if (kind === "number") return [{ key: "sent_parts", places: { list } }, meaning(ratio, "means_bin_", "means_number")];
   return [{ key: size === 1 ? "sent_option" : "sent_set", places: { list } }, meaning(ratio, "means_set_", "means_option")];
+}
+
+/** What an answer about a number proves: a proof, or nothing certain. @param {Ratio} ratio @param {string} start of the key of a proof
+ * @returns {{proofs: Said[], proves: Said[]}} */
+function ofANumber(ratio, start) {
+  if (ratio === null || tells(ratio)) return { proofs: [{ key: proofKey(start, ratio) }], proves: [] };
+  return { proofs: [], proves: [proved(ratio, "bin_proves_nothing", "still_number")] };
+}
+
+// ---- drawn questions ------------------------------------------------------------------------------------------------
+
+/** Of one of so many options, asked as a yes/no of which these are the sentences. @param {number} options @param {Sentences} ofOne @returns {Sentences} */
+export function severalSentences(options, ofOne) {
+  const asked = (/** @type {string} */ key, /** @type {Said} */ then) => ({ key, places: { options: String(options), then } });
+  return { ...ofOne, happens: asked("one_drawn", ofOne.happens), drawn: asked("one_asked", ofOne.drawn) };
+}
+
+/** What was sent, and what it can tell, of the answer about an option, by its number from 1. @param {number} option @param {[Said, Said]} ofOne
+ * @returns {[Said, Said]} */
+export function severalTold(option, [sent, means]) {
+  return [{ key: "sent_about", places: { list: String(option), ...sent.places } }, means];
+}
+
+/** Of one question about where a number lies, a yes/no of which these are the sentences. @param {Sentences} ofOne @param {Ratio} ratio @returns {Sentences} */
+export function binSentences(ofOne, ratio) {
+  return { happens: { key: "bin_drawn", places: { then: ofOne.happens } }, drawn: { key: "bin_asked", places: { then: ofOne.drawn } }, ...ofANumber(ratio, "bin_") };
+}
+
+/** What was sent, and what it can tell, of an answer about where a number lies. @param {Ratio} ratio @returns {[Said, Said]} */
+export function binTold(ratio) {
+  return [{ key: "sent_bin" }, meaning(ratio, "means_bin_", "means_number")];
 }

@@ -10,7 +10,7 @@ import { refuse } from "../errors.mjs";
 import { signAtExp } from "./exponential.mjs";
 import { Fraction, ONE, ZERO, whole } from "./fraction.mjs";
 import { GRID, Mechanism } from "./mechanism.mjs";
-import { drawnSet, systemSource } from "./sampling.mjs";
+import { binOf, drawnSet, systemSource } from "./sampling.mjs";
 import { setSentences, setTold, tells } from "./sentences.mjs";
 import { Design } from "./yes_no.mjs";
 
@@ -64,10 +64,12 @@ export class SetDesign extends Mechanism {
   }
   /** An answer, until one is drawn. */
   get blank() { return "1".repeat(this.size).padEnd(this.options, "0"); }
-  /** Whether questions of this kind can be asked with it: a choice of as many options. @param {Kind} kind */
-  fits(kind) { return kind.kind === "choice" && kind.options.length === this.options; }
-  /** The answer to send instead of the number of an option. @param {any} truth @param {Kind} _ @param {Source} [source] */
-  draw(truth, _, source = systemSource) { return drawnSet(truth, this.thresholds(), this.options, this.size, source); }
+  /** Whether questions of this kind can be asked with it: a choice of as many options, or a number in as many bins. @param {Kind} kind */
+  fits(kind) { return kind.kind === "choice" ? kind.options.length === this.options : kind.kind === "number" && kind.bins === this.options; }
+  /** The answer to send instead of the number of an option, or a number in a range. @param {any} truth @param {Kind} kind @param {Source} [source] */
+  draw(truth, kind, source = systemSource) {
+    return drawnSet(kind.kind === "number" ? binOf(truth, kind, this.options) : truth, this.thresholds(), this.options, this.size, source);
+  }
   /** Each set tells, or none. @returns {[Fraction, Fraction]} */
   telling() {
     const ratio = this.worstRatio;
@@ -75,10 +77,10 @@ export class SetDesign extends Mechanism {
   }
   /** Each set exposes, or none. */
   mostExposed() { return ONE; }
-  /** Sets of one option are spoken of as that option. */
-  sentences() { return setSentences(this.options, this.size, ONE.minus(this.p), this.worstRatio); }
-  /** The options sent, by their numbers from 1, and what they can tell. @param {string} answer */
-  told(answer) { return setTold(answer, this.size, this.worstRatio); }
+  /** Sets of one option are spoken of as that option. @param {string} kind */
+  sentences(kind) { return setSentences(this.options, this.size, ONE.minus(this.p), this.worstRatio, kind); }
+  /** The options sent, by their numbers from 1, and what they can tell. @param {string} answer @param {string} kind */
+  told(answer, kind) { return setTold(answer, this.size, this.worstRatio, kind); }
   /** One option seen alone, for estimates: the promise is never read off it. @returns {Design} */
   get column() { return new Design(ONE.minus(this.q), this.p); }
   toWire() { return { options: this.options, p: String(this.p), size: this.size }; }

@@ -67,7 +67,7 @@ export class Design extends Mechanism {
   /** An answer, until one is drawn. */
   get blank() { return "0"; }
   /** Whether questions of this kind can be asked with it: yes or no, or a number. @param {Kind} kind */
-  fits(kind) { return kind.kind !== "choice"; }
+  fits(kind) { return kind.kind === "yes_no" || (kind.kind === "number" && !kind.bins); }
   /** The answer to send instead of a truth of this kind. @param {any} truth @param {Kind} kind @param {Source} [source] */
   draw(truth, kind, source = systemSource) {
     return String(kind.kind === "number" ? drawnNumber(truth, this.thresholds(), kind, source) : drawnBit(truth, this.thresholds(), source));

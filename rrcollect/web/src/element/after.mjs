@@ -13,7 +13,7 @@ import { make } from "./entries.mjs";
 import { StateError } from "./states.mjs";
 
 /**
- * @import { Outgoing, Question, Texts } from "../index.mjs"
+ * @import { AnyDesign, Outgoing, Question, Texts } from "../index.mjs"
  * @import { Choice, NumberEntry } from "./entries.mjs"
  * @import { View } from "./view.mjs"
  */
@@ -23,7 +23,7 @@ const WITHIN = 10; // seconds in which a report is sent: the client spreads them
 /** What was sent, in a sentence. @param {View} view @param {string} key @param {Node | string} sent */
 const sentence = ({ words }, key, sent) => make("p", {}, ...words.parts(key, { sent: make("strong", { class: "sent" }, sent) }));
 
-/** What was sent, by the question's kind. @type {Record<string, (view: View, kind: any, answer: string) => Node[]>} */
+/** What was sent, by the question's kind. @type {Record<string, (view: View, kind: any, answer: string, design: AnyDesign) => Node[]>} */
 const SENT = {
   yes_no: (view, kind, answer) => [sentence(view, "sent_answer", view.words.say(answer === "1" ? "yes" : "no"))],
   choice: (view, { options }, answer) => {
@@ -32,7 +32,15 @@ const SENT = {
     const list = make("ul", { class: "sent" }, ...labels.map((/** @type {Node} */ label) => make("li", {}, label)));
     return [make("p", {}, view.words.say("sent_options", { size: labels.length, options: options.length })), list];
   },
-  number: (view, kind, answer) => [sentence(view, "sent_number", view.words.say(answer === "1" ? "high" : "low"))],
+  several: (view, { options }, answer) => {
+    const option = make("strong", { class: "sent" }, view.foreign("span", options[Math.floor(Number(answer) / 2)])), sent = view.words.say(Number(answer) % 2 ? "yes" : "no");
+    return [make("p", {}, ...view.words.parts("sent_one_of", { option, sent: make("strong", { class: "sent" }, sent) }))];
+  },
+  number: (view, { bins }, answer, { width }) => {
+    if (!bins) return [sentence(view, "sent_number", view.words.say(answer === "1" ? "high" : "low"))];
+    const size = answer.replaceAll("0", "").length;
+    return [make("p", {}, width === bins ? view.words.say("sent_places", { size, options: bins }) : view.words.say("sent_place"))];
+  },
 };
 
 /** @param {View} view @param {Question} question @param {Choice | NumberEntry} entry */
@@ -129,7 +137,7 @@ function outcome(view, question, report) {
     const drawn = make("p", {}, make("span", { class: "good" }, view.words.say("drawn_title")), " ", view.words.say("drawn_text"));
     return [drawn, make("div", { class: "actions" }, stop, ...view.next()), view.odds(question)];
   }
-  const sent = SENT[question.kind.kind](view, question.kind, JSON.parse(report.body).answer);
+  const sent = SENT[question.kind.kind](view, question.kind, JSON.parse(report.body).answer, question.design);
   const state = view.words.say(report.state === "withdrawn" ? "over" : report.state), how = report.state === "refused" ? "bad" : "good";
   return [
     make("p", {}, make("span", { class: how }, view.words.say("answered")), " ", make("span", { class: "state" }, state)),

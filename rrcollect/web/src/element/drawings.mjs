@@ -27,7 +27,7 @@ export const dots = (full) => svg("svg", { viewBox: `0 0 ${full.length * 16} 16`
 /** How often what is sent is not the truth; for a number, how often "high" is sent, from one end to the other.
  * @param {Question} question @param {Words} words */
 export function drawing({ kind, design }, words) {
-  const { p00, p11 } = design.column, [no, yes] = [p00.toNumber(), p11.toNumber()], number = kind.kind === "number";
+  const { p00, p11 } = design.column, [no, yes] = [p00.toNumber(), p11.toNumber()], number = kind.kind === "number" && !kind.bins;
   const row = (/** @type {number} */ share) => dots(Array.from({ length: DOTS }, (_, i) => i >= Math.round(DOTS * (1 - share))));
   const [left, right] = [no, 1 - yes].map((share) => 4 + 72 * share), same = no === yes || design.width > 1;
   const made = number ? [svg("svg", { viewBox: "0 0 320 80", class: "slope" }, svg("path", { d: "M4 4V76H316" }), svg("path", { d: `M4 ${left}L316 ${right}`, class: "line" }))]

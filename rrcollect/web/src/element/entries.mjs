@@ -11,10 +11,12 @@
  *    the ends, a letter to the next option that begins with it.
  * 4. A number is a dial: one stop for Tab, digits are typed, arrows go up and down.  The keypad is for fingers and mice.
  * 5. A number stays the text that was typed: nothing is rounded.
+ * 6. Of "all that apply" each option is a switch; "none of these" takes all others back, and is an answer as well.
  */
 import { parseFraction } from "../design/parameters.mjs";
 
 /** @typedef {import("../index.mjs").Words} Words */
+/** What a person can enter. @typedef {boolean | number | string | readonly number[]} Truth */
 
 /** An element with attributes (or, for names in "on…", listeners); true is an empty attribute, false and null are none.
  * @param {string} tag @param {Record<string, any>} [attributes] @param {(Node | string)[]} children @returns {HTMLElement} */
@@ -30,7 +32,7 @@ export function make(tag, attributes = {}, ...children) {
 
 /** Holds the truth until it is sent; `show` puts it on the screen. */
 class Entry {
-  /** @type {boolean | number | string | null} */
+  /** @type {Truth | null} */
   #truth = null;
   #forget = () => this.clear();
   /** @type {HTMLElement} */
@@ -45,7 +47,7 @@ class Entry {
     return this.#truth;
   }
 
-  /** @param {boolean | number | string | null} truth */
+  /** @param {Truth | null} truth */
   keep(truth) {
     this.#truth = truth;
     this.show(truth);
@@ -82,15 +84,33 @@ export class Choice extends Entry {
     super();
     this.missing = missing;
     this.#buttons = options.map(({ truth, label }) => {
-      const button = make("button", { type: "button", class: "choice", part: "option", role: "radio", onclick: () => this.keep(truth) }, label);
+      const button = make("button", { type: "button", class: "choice", part: "option", role: this.role, onclick: () => this.choose(truth) }, label);
       return { button, truth };
     });
-    const kind = options.length > 2 ? "choices many" : "choices", group = { class: kind, role: "radiogroup", "aria-labelledby": labelledBy };
+    const kind = options.length > 2 ? "choices many" : "choices", group = { class: kind, role: this.group, "aria-labelledby": labelledBy };
     const list = make("div", group, ...this.#buttons.map(({ button }) => button)), more = options.length > IN_VIEW;
     list.addEventListener("keydown", (event) => this.#move(event));
     this.#list = list;
     this.element.append(...(more ? [make("p", { class: "small quiet" }, words.say("scroll", { count: options.length }))] : []), list);
     this.show(null);
+  }
+
+  get role() { return "radio"; }
+  get group() { return "radiogroup"; }
+
+  /** What a press of an option does. @param {boolean | number} option */
+  choose(option) {
+    this.keep(option);
+  }
+
+  /** What an arrow does to the option it leads to. @param {boolean | number} option */
+  reach(option) {
+    this.keep(option);
+  }
+
+  /** Whether an option is chosen. @param {boolean | number} option @param {any} chosen */
+  isChosen(option, chosen) {
+    return option === chosen;
   }
 
   /** Why it cannot be sent; null if it can. */
@@ -102,12 +122,13 @@ export class Choice extends Entry {
     this.#buttons.find(({ button }) => button.tabIndex === 0)?.button.focus();
   }
 
-  /** @param {boolean | number | null} chosen */
+  /** @param {any} chosen */
   show(chosen) {
     if (chosen === null) for (const place of [1, 0]) this.#list.scrollTop = place; // also where nothing was scrolled (rule 2)
+    const first = chosen === null ? 0 : this.#buttons.findIndex(({ truth }) => this.isChosen(truth, chosen));
     this.#buttons.forEach(({ button, truth }, place) => {
-      button.setAttribute("aria-checked", String(truth === chosen));
-      button.tabIndex = truth === chosen || (chosen === null && place === 0) ? 0 : -1;
+      button.setAttribute("aria-checked", String(this.isChosen(truth, chosen)));
+      button.tabIndex = place === first ? 0 : -1;
     });
   }
 
@@ -117,7 +138,7 @@ export class Choice extends Entry {
     const next = event.ctrlKey || event.metaKey || event.altKey ? undefined : this.#buttons[this.#place(event.key, now, many)];
     if (!next) return;
     event.preventDefault();
-    this.keep(next.truth);
+    this.reach(next.truth);
     next.button.focus();
   }
 
@@ -129,6 +150,35 @@ export class Choice extends Entry {
     if ([...key].length !== 1 || key === " ") return -1;
     const letter = key.toLocaleLowerCase(), after = [...Array(many).keys()].map((i) => (now + 1 + i) % many);
     return after.find((place) => this.#buttons[place].button.textContent?.trim().toLocaleLowerCase().startsWith(letter)) ?? -1;
+  }
+}
+
+const NONE = -1; // the option that says that none of the others applies
+
+/** All that apply of several options. */
+export class Several extends Choice {
+  /** @param {string} labelledBy the id of the question's heading @param {readonly (Node | string)[]} labels @param {Words} words */
+  constructor(labelledBy, labels, words) {
+    const none = words.say("none_of_these"), options = [...labels.map((label, truth) => ({ truth, label })), { truth: NONE, label: none }];
+    super(labelledBy, options, words.say("choose_several", { none }), words);
+  }
+
+  get role() { return "checkbox"; }
+  get group() { return "group"; }
+
+  /** @param {any} option */
+  choose(option) {
+    const now = /** @type {number[]} */ (this.truth ?? []);
+    if (option === NONE) this.keep([]);
+    else this.keep(now.includes(option) ? (now.length > 1 ? now.filter((one) => one !== option) : null) : [...now, option].sort((a, b) => a - b));
+  }
+
+  /** An arrow only leads there. */
+  reach() {}
+
+  /** @param {any} option @param {number[] | null} chosen */
+  isChosen(option, chosen) {
+    return chosen !== null && (option === NONE ? !chosen.length : chosen.includes(option));
   }
 }
 

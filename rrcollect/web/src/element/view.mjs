@@ -4,7 +4,7 @@
  */
 import { checkInvite } from "../publish/tickets.mjs";
 import { linked } from "./address.mjs";
-import { Choice, NumberEntry, make } from "./entries.mjs";
+import { Choice, NumberEntry, Several, make } from "./entries.mjs";
 import { Frame, later } from "./frame.mjs";
 
 /**
@@ -26,6 +26,7 @@ const ENTRIES = {
     new Choice(labelledBy, [{ truth: true, label: words.say("yes_button") }, { truth: false, label: words.say("no_button") }], words.say("choose_yes_no"), words),
   choice: (view, labelledBy, { options }) =>
     new Choice(labelledBy, options.map((/** @type {Texts} */ texts, /** @type {number} */ truth) => ({ truth, label: view.foreign("span", texts) })), view.words.say("choose_option"), view.words),
+  several: (view, labelledBy, { options }) => new Several(labelledBy, options.map((/** @type {Texts} */ texts) => view.foreign("span", texts)), view.words),
   number: (view, labelledBy, kind) => new NumberEntry(labelledBy, kind, view.said(kind.unit), view.words),
 };
 

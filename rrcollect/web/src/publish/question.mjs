@@ -2,6 +2,7 @@
 /**
  * What is asked, with which design, under which promise.
  */
+import { BinDesign, MOST_BINS, MOST_SEVERAL, SeveralDesign } from "../design/drawn.mjs";
 import { ONE, whole } from "../design/fraction.mjs";
 import { Epsilon, SIGNED, parseFraction } from "../design/parameters.mjs";
 import { tells } from "../design/sentences.mjs";
@@ -27,18 +28,39 @@ function needProbability(value, place) {
   return found;
 }
 
+/** The mechanisms, by the keys of their wire form: their fields, in the order in which faults are told, how one is made, and why
+ * nothing can be learned if c is not above 0. @type {Record<string, {fields: (value: any) => Record<string, Need>, made: (given: any) => AnyDesign, learns: (design: any) => boolean, why: string}>} */
+const DESIGNS = {
+  options: {
+    fields: ({ options }) => ({ options: integer(2, MOST_OPTIONS), size: integer(1, typeof options === "number" ? options - 1 : 0), p: needProbability }),
+    made: ({ options, size, p }) => new SetDesign(options, size, p), learns: ({ c }) => c.sign() > 0, why: "p is not above the share of options sent",
+  },
+  several: {
+    fields: () => ({ several: integer(2, MOST_SEVERAL), p: needProbability }),
+    made: ({ several, p }) => new SeveralDesign(several, p), learns: ({ c }) => c.sign() > 0, why: "p is not above 1/2",
+  },
+  bins: {
+    fields: () => ({ bins: needBins, p: needProbability }),
+    made: ({ bins, p }) => new BinDesign(bins, p), learns: ({ c }) => c.sign() > 0, why: "p is not above 1/2",
+  },
+  p00: {
+    fields: () => ({ p00: needProbability, p11: needProbability }),
+    made: ({ p00, p11 }) => new Design(p00, p11), learns: ({ c }) => c.sign() !== 0, why: "p00 + p11 = 1",
+  },
+};
+
+/** @type {Need} */
+function needBins(value, place) {
+  const bins = integer(4, MOST_BINS)(value, place);
+  return (bins & (bins - 1)) === 0 ? bins : refuse("MalformedDocument", `${place}: must be a power of two`);
+}
+
 /** @param {any} value @param {string} place @returns {AnyDesign} */
 export function needDesign(value, place) {
-  if (isObject(value) && "options" in value) {
-    const { options, size, p } = needFields(value, place, { options: integer(2, MOST_OPTIONS), size: integer(1, typeof value.options === "number" ? value.options - 1 : 0), p: needProbability });
-    const made = new SetDesign(options, size, p);
-    if (made.c.sign() <= 0) refuse("NotOriented", `${place}: p is not above ${size}/${options}, so nothing can be learned`);
-    if (String(p) !== value.p) refuse("NotCanonical", `${place}: a probability is not in lowest terms`);
-    return made;
-  }
-  const { p00, p11 } = needFields(value, place, { p00: needProbability, p11: needProbability }), design = new Design(p00, p11);
-  if (design.c.sign() === 0) refuse("NotOriented", `${place}: p00 + p11 = 1, so nothing can be learned`);
-  if (String(p00) !== value.p00 || String(p11) !== value.p11) refuse("NotCanonical", `${place}: a probability is not in lowest terms`);
+  const key = Object.keys(DESIGNS).find((name) => isObject(value) && name in value) ?? "p00";
+  const { fields, made, learns, why } = DESIGNS[key], given = needFields(value, place, fields(value ?? {})), design = made(given);
+  if (!learns(design)) refuse("NotOriented", `${place}: ${why}, so nothing can be learned`);
+  if (Object.entries(design.toWire()).some(([name, part]) => part !== value[name])) refuse("NotCanonical", `${place}: a probability is not in lowest terms`);
   return design;
 }
 
