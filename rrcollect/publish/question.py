@@ -214,6 +214,9 @@ KINDS: dict[str, tuple[type[AnyKind], tuple[str, ...]]] = {
 }
 
 
+_NAMES = tuple(name for _, listed in KINDS.values() for name in listed)
+
+
 def _optimal(_: AnyKind, epsilon: Any, delta: Any = 0, **known: Any) -> Mechanism:
     cap, pi = known.get("max_ratio"), known.get("prevalence")
     promise = Promise.of(epsilon, delta) if cap is None else Promise.capped(epsilon, delta, cap)
@@ -278,7 +281,7 @@ def _kind(fields: dict[str, Any], language: object) -> AnyKind:
         raise MalformedDocument(f"kind: {shown(word)} is not a kind of question; known are {', '.join(KINDS)}")
     make, names = KINDS[word]
     parts = {}
-    for name in [name for _, listed in KINDS.values() for name in listed if name in fields]:
+    for name in [name for name in dict.fromkeys(_NAMES) if name in fields]:
         if name not in names:
             raise MalformedDocument(f"{name}: a {word} question has none")
         parts[name] = fields.pop(name)

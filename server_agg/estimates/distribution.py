@@ -6,6 +6,9 @@ variance V(m) at most, which are b(m) at most from their mean (`Mechanism.below`
 at all k − 1 edges at once, with a chance of 1 − α at least.  F rises: the band is the running greatest of the lower
 ends and the running least of the upper ones from above, and holds all the same.
 
+Looked at again and again (method "anytime") it holds at all n at once: between n = 2^(j−1) and 2^j by the same
+inequality for the greatest of the sums up to N = 2^j [Freedman 1975], at α/((j+1)(j+2)); these add up to α.
+
 Rules
 1. The band is guaranteed, for the people who answered and for the population they were drawn from: their truths are any
    numbers, and only sums of independent bounded terms are used.
@@ -41,7 +44,7 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 QUANTILES = {"10 %": "0.1", "25 %": "0.25", "median": "0.5", "75 %": "0.75", "90 %": "0.9"}
-METHOD = "bernstein"
+METHODS = "bernstein", "anytime"
 
 
 class Place(NamedTuple):
@@ -102,21 +105,29 @@ population; in 16 bins of 1.5 hours; between edges a straight line is drawn
 
     # ---- the band -----------------------------------------------------------------------------------------------
 
-    def _bernstein(self, curve: Curve, level: NumberLike) -> tuple[Floats, Floats]:
+    def _bernstein(self, curve: Curve, level: NumberLike, method: str | None) -> tuple[Floats, Floats]:
         """The ends at all places of a curve at once, cut to [0, 1]."""
         import numpy as np
 
-        n, doubt = self.tally.n, math.log(2 * len(curve.values) / float(1 - exact_level(level)))
-        slack = curve.reach * doubt / (3 * n)
-        half = slack + np.sqrt(slack**2 + 2 * curve.spread * doubt / n)
+        n, miss, often = self.tally.n, 1 - exact_level(level), self.tally.n
+        if self.method_for(method) == "anytime":
+            j = (n - 1).bit_length()
+            miss, often = miss / ((j + 1) * (j + 2)), 1 << j
+        doubt = math.log(2 * len(curve.values) / float(miss))
+        slack = curve.reach * doubt / 3
+        half = (slack + np.sqrt(slack**2 + 2 * curve.spread * doubt * often)) / n
         half *= 1 + 1e-9  # sums of floats
         return np.clip(curve.values - half, 0, 1), np.clip(curve.values + half, 0, 1)
 
-    def band(self, level: NumberLike = 0.95) -> tuple[Floats, Floats]:
+    def method_for(self, method: str | None) -> str:
+        """The method asked for, or the usual one."""
+        return method if method in METHODS else METHODS[0]
+
+    def band(self, level: NumberLike = 0.95, method: str | None = None) -> tuple[Floats, Floats]:
         """The ends of F at all edges, the two of the range with them (0 and 1 for certain)."""
         import numpy as np
 
-        low, high = self._bernstein(self._below, level)
+        low, high = self._bernstein(self._below, level, method)
         rising, falling = np.maximum.accumulate(low), np.minimum.accumulate(high[::-1])[::-1]
         return np.concatenate([[0], rising, [1]]), np.concatenate([[0], falling, [1]])
 
@@ -132,19 +143,19 @@ population; in 16 bins of 1.5 hours; between edges a straight line is drawn
         inner = np.maximum.accumulate(np.clip(self._below.values, 0, 1))
         return np.concatenate([[0], inner, [1]])
 
-    def cdf(self, level: NumberLike = 0.95) -> tuple[Place, ...]:
+    def cdf(self, level: NumberLike = 0.95, method: str | None = None) -> tuple[Place, ...]:
         """The share of people below every edge: unbiased (so it may fall or leave [0, 1]), with the band."""
         values = [0.0, *self._below.values.tolist(), 1.0]
-        ends = zip(*(end.tolist() for end in self.band(level)), strict=True)
+        ends = zip(*(end.tolist() for end in self.band(level, method)), strict=True)
         return tuple(
             Place(self.edge(0), self.edge(m), value, bar)
             for m, (value, bar) in enumerate(zip(values, ends, strict=True))
         )
 
-    def histogram(self, level: NumberLike = 0.95) -> tuple[Place, ...]:
+    def histogram(self, level: NumberLike = 0.95, method: str | None = None) -> tuple[Place, ...]:
         """The share of people in every bin, with bars that hold at once."""
         curve = self.tally.design.within(self.tally.n, self.tally.counts)
-        ends = zip(*(end.tolist() for end in self._bernstein(curve, level)), strict=True)
+        ends = zip(*(end.tolist() for end in self._bernstein(curve, level, method)), strict=True)
         return tuple(
             Place(self.edge(m), self.edge(m + 1), value, bar)
             for m, (value, bar) in enumerate(zip(curve.values.tolist(), ends, strict=True))
@@ -171,16 +182,16 @@ population; in 16 bins of 1.5 hours; between edges a straight line is drawn
     def _bar(self, share: Fraction, level: NumberLike, method: str | None) -> Interval:
         import numpy as np
 
-        if method not in (None, METHOD):
-            raise ParameterError("method", method, f"'{METHOD}': the bars of quantiles are made of one band")
-        low, high = self.band(level)
+        if method not in (None, *METHODS):
+            raise ParameterError("method", method, "'bernstein' or 'anytime': bars of quantiles are made of one band")
+        low, high = self.band(level, method)
         begins = int(np.flatnonzero(high < float(share))[-1])
         ends = int(np.flatnonzero(low >= float(share))[0])
         begins, ends = min(begins, ends - 1), max(ends, begins + 1)  # where no curve fits the counts
         whole = "the band does not tell this quantile from the ends of the range" if ends - begins == self.bins else ""
         return Interval(
-            (self.edge(begins), self.edge(ends)), method=METHOD, level=exact_level(level), target=self.target,
-            guaranteed=True, warning=whole,
+            (self.edge(begins), self.edge(ends)), method=self.method_for(method), level=exact_level(level),
+            target=self.target, guaranteed=True, warning=whole,
         )  # fmt: skip
 
     @cached_property

@@ -49,6 +49,7 @@ from server_agg.survey_page.rounds import (
     QuestionResults,
     QuestionScale,
     View,
+    distribution_page,
     enough_of,
     group_name,
     headline_of,
@@ -101,6 +102,8 @@ def question_page(rounds: Sequence[QuestionResults], view: View, survey: Survey,
         looking = view.looking
         over = question.rounds if looking and chosen is None else 0
         joined = question.panel and not looking  # one prevalence over the window is what an anytime bar needs
+        if enough[0].in_bins:
+            return {**shown, "estimate": distribution_page(_joined(enough), survey)}
         whole = _HeadlineLines(enough, view.options.level, view.options.method, independent=joined, over=over)
         shown["estimate"] = whole.page(survey)
         if shown["round"] is not None:

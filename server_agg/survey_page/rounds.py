@@ -34,6 +34,7 @@ from server_agg.results.interval import Interval, exact_level, privacy_words
 from server_agg.results.result import Result
 from server_agg.results.row import SHARES, Row, Scale
 from server_agg.survey_page.released import MIXED, NOT_TOLD, ReleaseFacts
+from server_agg.survey_page.words import shown_value
 
 UNDECLARED = "(not declared)"
 TAKEN = (UNDECLARED, MERGED, NOT_TOLD)  # names of ours; a group that is called so gets a space after it
@@ -112,18 +113,25 @@ class QuestionResults(Result):
     @property
     def is_choice(self) -> bool:
         """Whether it is one of several options."""
-        return any(len(tally) > 1 for tally in self.tallies.values())
+        return self.asked.scale.is_share and any(len(tally) > 1 for tally in self.tallies.values())
+
+    @property
+    def in_bins(self) -> bool:
+        """Whether it is a number of which the whole distribution is known."""
+        return not self.asked.scale.is_share and any(len(tally) > 1 for tally in self.tallies.values())
 
     @cached_property
-    def estimate(self) -> Estimate | None:
-        """By one design, or pooled over several; None of too few answers."""
+    def estimate(self) -> Any:
+        """By one design, or pooled over several; None of too few answers (of some option, where each was asked of other
+        people)."""
         if self.n < max(2, self.options.minimum):
             return None
         counted = self.tallies.each_design()
+        if self.is_choice and min(sum(tally[j].n for tally in counted) for j in range(len(counted[0]))) < 2:
+            return None
         aim, scale = aimed(self.options.target if len(counted) == 1 else "population"), self.asked.scale
         unit = "" if scale.is_share else scale.unit
-        found: Estimate = estimate(counted, **aim, labels=self.asked.labels, bounds=scale.bounds, unit=unit)
-        return found
+        return estimate(counted, **aim, labels=self.asked.labels, bounds=scale.bounds, unit=unit)
 
     @property
     def level(self) -> NumberLike:  # type: ignore[override]
@@ -158,7 +166,7 @@ class QuestionResults(Result):
             return row.interval(level, found.method_for(method))
 
         whole, of = self.named or self.question, {"question": self.question, "round": self.round}
-        if self.is_choice:
+        if self.is_choice or self.in_bins:
             whole, of = f"{whole}: {row.name}", {**of, "option": row.name}
         return replace(row, name=whole, bar=bar, extras={**of, **row.extras})
 
@@ -211,7 +219,7 @@ def enough_of(rounds: Iterable[QuestionResults], question: str) -> list[Question
 
 def trend_of(enough: Sequence[QuestionResults], view: View) -> Trend | None:
     """The trend over the rounds with enough answers; None if there are fewer than two such rounds."""
-    if len(enough) < 2:
+    if len(enough) < 2 or enough[0].in_bins:
         return None
     first, how, over = enough[0], view.options, 0
     if view.looking and view.survey is not None:
@@ -267,3 +275,30 @@ def headline_of(estimates: Mapping[int, Estimate], level: object, method: str, o
     errors = [error for one in each if (error := one.standard_error) is not None]
     value, error = mean([one.value for one in each]), mean(errors) if len(errors) == len(each) else None
     return Headline(tuple(estimates), each, value, error, bar)
+
+
+def distribution_page(found: QuestionResults, survey: Survey) -> dict[str, Any]:
+    """A number in bins: its quantiles, and the curve of shares below with its band."""
+    told, level, method = found.estimate, found.level, found.method
+    scale, factor = found.asked.scale, float(told.tally.mechanism.manipulation_factor)
+    quantiles = []
+    for row in told.rows:
+        bar = row.interval(level, method)
+        quantiles.append({"label": row.name, "n": row.n, **shown_value(row.value, bar.low, bar.high, scale)})
+    middle, bar = told.headline(), told.headline().interval(level, method)
+    return {
+        "n": told.n,
+        "level": float(level),
+        "method": bar.method,
+        "target": f"the {bar.target}",
+        "misfit": None,
+        "fit": None,
+        "manipulation": None if survey.invite_only else factor,
+        "direct_answers": None,
+        "guaranteed": True,
+        "bar": f"{100 * float(level):.10g} % {bar.method} intervals, all quantiles at once",
+        **shown_value(middle.value, bar.low, bar.high, scale),
+        "standard_error": None,
+        "quantiles": quantiles,
+        "curve": [{"at": p.high, "value": p.value, "low": p.bar[0], "high": p.bar[1]} for p in told.cdf(level, method)],
+    }

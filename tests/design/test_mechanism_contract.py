@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rrcollect import Design, Promise, SetDesign, optimal_design, randomise
-from tests.inside.design import GRID, Said, Source, from_text
+from rrcollect import Design, Number, Promise, SetDesign, Several, optimal_design, randomise
+from tests.inside.design import GRID, BinDesign, Said, SeveralDesign, Source, from_text
 from tests.support import mechanism_contract as contract
 from tests.support.biased_draws import biased, seven_bit
 from tests.support.mechanism_contract import CLAUSES, Law, Subject
@@ -135,7 +135,144 @@ SETS = Subject(
     promises=[("ln 3", "0"), ("1", "0"), ("1/10", "0"), ("4", "0"), ("1/1000", "0")],
 )
 
-SUBJECTS = [YES_NO, SETS]
+# ---- drawn questions ------------------------------------------------------------------------------------------------
+
+
+def chances_to_keep(bits: int) -> Iterator[Fraction]:
+    """Above 1/2, on the grid of 2^bits."""
+    return (Fraction(inside, 1 << bits) for inside in range((1 << bits - 1) + 1, (1 << bits) + 1))
+
+
+def small_several(bits: int) -> Iterator[SeveralDesign]:
+    yield from (SeveralDesign(m, p) for m in (2, 3) for p in chances_to_keep(bits))
+
+
+def small_bins(bits: int) -> Iterator[BinDesign]:
+    """Four bins, and eight where that is quick."""
+    yield from (BinDesign(4, p) for p in chances_to_keep(bits))
+    yield from [BinDesign(8, "3/4")] * (bits > 2)
+
+
+def applies(design: SeveralDesign, truth: int) -> list[int]:
+    return [truth >> option & 1 for option in range(design.several)]
+
+
+def walsh(size: int) -> Any:
+    """Hadamard's matrix of this size, by Sylvester."""
+    return np.kron([[1, 1], [1, -1]], walsh(size // 2)) if size > 1 else np.ones((1, 1), int)
+
+
+def haar_walsh(bins: int) -> list[tuple[int, Any]]:
+    """(how many rows a level has, the sign of each bin) for every question."""
+    halves = ((rows, np.kron(walsh(rows), np.repeat([1, -1], bins // rows // 2))) for rows in levels(bins))
+    return [(rows, signs) for rows, table in halves for signs in table]
+
+
+def levels(bins: int) -> list[int]:
+    return [1 << level for level in range(bins.bit_length() - 1)]
+
+
+def in_bin(design: BinDesign, truth: int) -> list[int]:
+    return [int(signs[truth] < 0) for _, signs in haar_walsh(design.bins)]
+
+
+def drawn_law(design: Any, chances: Sequence[Fraction], own: Sequence[int]) -> Law:
+    """Each question with its chance, its own answer with chance p."""
+    p, digits = Fraction(design.to_wire()["p"]), len(str(2 * len(chances) - 1))
+    return {
+        f"{2 * question + said:0{digits}d}": chance * (p if said == truth else 1 - p)
+        for question, (chance, truth) in enumerate(zip(chances, own, strict=True))
+        for said in (0, 1)
+    }
+
+
+def bin_chances(bins: int) -> list[Fraction]:
+    return [Fraction(1, rows * len(levels(bins))) for rows, _ in haar_walsh(bins)]
+
+
+def drawn_draws(bits: int, design: Any) -> Iterator[Source]:
+    """Every question as often as it is drawn, with every draw of the grid for its answer."""
+    for number in range(design.ways):
+        for top in range(1 << bits):
+            yield lambda n, number=number, top=top: number.to_bytes(8, "big") + (top << 64 - bits).to_bytes(8, "big")
+
+
+def drawn_boundaries(design: Any, laws: object) -> list[bytes]:
+    """The first and last questions by the first and last numbers that draw them, at every boundary of the answer."""
+    last = GRID // design.ways * design.ways
+    numbers = {0, 1, design.ways - 1, design.ways, last - design.ways, last - 1}
+    firsts = {draw for limit in design.column.applied for draw in (0, limit - 1, limit, GRID - 1) if 0 <= draw < GRID}
+    return [one.to_bytes(8, "big") + two.to_bytes(8, "big") for one in sorted(numbers) for two in sorted(firsts)]
+
+
+def spoken(design: Any, answer: str) -> list[int | None]:
+    question, said = divmod(int(answer), 2)
+    return [said if row == question else None for row in range(design.questions)]
+
+
+def count_numbers(design: Any, answers: Sequence[str]) -> list[int]:
+    return [sum(int(answer) == number for answer in answers) for number in range(2 * design.questions)]
+
+
+def values_of_several(design: Any, laws: object, tally: Any) -> list[float]:
+    """Of each option by those who were asked about it."""
+    pairs, p = list(zip(tally.counts[::2], tally.counts[1::2], strict=True)), float(design.p)
+    return [(yes / (no + yes) - (1 - p)) / (2 * p - 1) for no, yes in pairs]
+
+
+def curve_by_hand(design: Any, laws: object, tally: Any) -> list[float]:
+    """The curve whose Haar–Walsh signs are those estimated: k linear equations, solved."""
+    signs, chances = haar_walsh(design.bins), np.array([float(each) for each in bin_chances(design.bins)])
+    no, yes = np.array(tally.counts[::2]), np.array(tally.counts[1::2])
+    seen = (no - yes) / (tally.n * chances * (2 * float(design.p) - 1))
+    table = np.array([np.ones(design.bins), *(each for _, each in signs)])
+    return [0.0, *np.cumsum(np.linalg.solve(table, [1.0, *seen])).tolist()]
+
+
+def raised_drawn(design: Any) -> Any:
+    first, p = design.numbers
+    return type(design)(first, p + Fraction(1, GRID))
+
+
+PURE = [("ln 3", "0"), ("1", "0"), ("1/10", "0"), ("4", "0"), ("1/1000", "0")]
+DRAWN: dict[str, Any] = {
+    "draw": lambda truth, design, source: randomise(made_truth(design, truth), design, source=source),
+    "raised": raised_drawn, "sources": drawn_draws, "boundaries": drawn_boundaries, "promises": PURE, "said": spoken,
+    "counts": count_numbers, "letters": "0123456789", "people": 5, "reports": (400, 150),
+}  # fmt: skip
+
+
+def made_truth(design: Any, truth: int) -> Any:
+    """The truth as a device takes it: the numbers of the options that apply, or that of the bin."""
+    return [option for option, own in enumerate(applies(design, truth)) if own] if design.apart == 1 else truth
+
+
+SEVERAL = Subject(
+    "all that apply",
+    small=small_several,
+    law=lambda design, truth: drawn_law(design, [Fraction(1, design.several)] * design.several, applies(design, truth)),
+    kept=lambda epsilon, delta: from_text(optimal_design(epsilon, several=3).text),
+    given=made_truth,
+    many=lambda design, truths: np.array([applies(design, truth) for truth in truths]),
+    kind=lambda design: Several([f"option {j}" for j in range(design.several)]),
+    rows=applies,
+    values=values_of_several,
+    **DRAWN,
+)
+BINS = Subject(
+    "the bins of a number",
+    small=small_bins,
+    law=lambda design, truth: drawn_law(design, bin_chances(design.bins), in_bin(design, truth)),
+    kept=lambda epsilon, delta: BinDesign(8, optimal_design(epsilon).p00),
+    given=lambda design, truth: truth,
+    kind=lambda design: Number(0, design.bins, bins=design.bins),
+    rows=in_bin,
+    values=curve_by_hand,
+    shown=lambda shown: [point["value"] for point in shown["curve"]],
+    **{**DRAWN, "people": 4},
+)
+
+SUBJECTS = [YES_NO, SETS, SEVERAL, BINS]
 
 
 def marked(clause: Any, *subject: Any) -> Any:

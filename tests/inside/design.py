@@ -1,6 +1,8 @@
 """The inside of rrcollect.design, as the tests see it."""
 
 from rrcollect.design import bulk_bits, from_text, from_wire
+from rrcollect.design.bins import BinDesign
+from rrcollect.design.drawn import SeveralDesign
 from rrcollect.design.mechanism import GRID, Mechanism
 from rrcollect.design.optimal import best_sets, best_size, made_for
 from rrcollect.design.sampling import Source, threshold

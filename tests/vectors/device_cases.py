@@ -107,6 +107,39 @@ def sets() -> list[dict[str, Any]]:
     return made
 
 
+DRAWS = (0, 2**62 - 1, 2**62, 3 * 2**62 - 1, 3 * 2**62, 2**64 - 1)
+
+
+def asked() -> list[dict[str, Any]]:
+    """Draws of drawn questions, and the answer each truth must give: of all that apply, and of where a number lies."""
+    made = []
+    for design, kind, truths in (
+        ({"several": 3, "p": "3/4"}, {"kind": "several"}, [[j for j in range(3) if x >> j & 1] for x in range(8)]),
+        ({"bins": 8, "p": "3/4"}, {"kind": "number", "low": "0", "high": "8"}, list(range(8))),
+        ({"bins": 1024, "p": "3/4"}, {"kind": "number", "low": "0", "high": "1024"}, [0, 1, 511, 512, 700, 1023]),
+    ):
+        levels = range(int(design.get("bins", 1)).bit_length() - 1)
+        ways = design.get("several") or len(levels) << len(levels) - 1
+        digits = len(str(2 * int(design.get("several") or design["bins"] - 1) - 1))
+        last = 2**64 // ways * ways
+        for number, draw in itertools.product(sorted({0, 1, ways // 3, ways - 1, last - 1}), DRAWS):
+            answers = [_answered(number % ways, draw, truth, len(levels), digits) for truth in truths]
+            drawn = number.to_bytes(8, "big") + draw.to_bytes(8, "big")
+            made.append({"design": design, "kind": kind, "truths": truths, "draw": drawn.hex(), "answers": answers})
+    return made
+
+
+def _answered(number: int, draw: int, truth: Any, levels: int, digits: int) -> str:
+    """The question and its answer, by p = 3/4."""
+    question, own = number, levels == 0 and number in truth
+    if levels:
+        level, row = number % levels, number // levels % (1 << number % levels)
+        place = f"{truth:0{levels}b}"  # the halves that the bin lies in, from the widest on
+        common = sum(a == b == "1" for a, b in zip(place[:level], f"{row:0{levels}b}"[levels - level :], strict=True))
+        question, own = (1 << level) - 1 + row, (place[level] == "1") != bool(common % 2)
+    return f"{2 * question + (draw < (3 * 2**62 if own else 2**62)):0{digits}d}"
+
+
 def _held(first: int, number: int, k: int, w: int, limit: int) -> set[int]:
     """The options of the set, counted from the truth."""
     if w == 1:

@@ -144,8 +144,8 @@ PERSIAN = "\u0622\u06cc\u0627 \u0645\u06cc\u200c\u062e\u0648\u0627\u0647\u06cc\u
 LONG = Fraction(2**512 - 1, 2**512 - 2**200)  # as many bits as a number of a document may have
 KINDS: dict[str, dict[str, Any]] = {
     "choice": {"kind": "choice", "options": [{"en": "Never"}, {"en": "Once", "de": "Einmal"}, {"en": "Often"}]},
-    "number": {"kind": "number", "low": "0", "high": "24", "unit": {"en": "hours"}, "clip": True},
-    "number_without_unit": {"kind": "number", "low": "-1/2", "high": "1/2", "unit": {}, "clip": False},
+    "number": {"kind": "number", "low": "0", "high": "24", "unit": {"en": "hours"}, "clip": True, "bins": 0},
+    "number_without_unit": {"kind": "number", "low": "-1/2", "high": "1/2", "unit": {}, "clip": False, "bins": 0},
 }
 SET_DESIGN = {"options": 3, "p": "1/2", "size": 1}
 ONE_OF_THREE = {
@@ -167,6 +167,15 @@ CERTAIN_SET = {
     "promise": {"epsilon": "0", "delta": "3/4"},
     "disclosure": {"exposed": 9, "respondents": 10},
 }
+THIRD = {"epsilon": "ln(3)", "delta": "0"}
+ALL_THAT_APPLY = {
+    **QUESTION,
+    "kind": {**KINDS["choice"], "kind": "several"},
+    "design": {"several": 3, "p": "3/4"},
+    "promise": THIRD,
+}
+IN_BINS = {**QUESTION, "kind": {**KINDS["number"], "bins": 16}, "design": {"bins": 16, "p": "3/4"}, "promise": THIRD}
+SETS_OF_BINS = {**IN_BINS, "kind": {**KINDS["number"], "bins": 4}, "design": {"options": 4, "p": "7/16", "size": 1}}
 HOURS = {**QUESTION, "kind": KINDS["number"]}
 PANEL = {**QUESTION, "rounds": 4, "panel": True}
 

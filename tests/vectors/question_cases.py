@@ -7,7 +7,9 @@ from fractions import Fraction
 from typing import Any
 
 from tests.vectors.parts import (
+    ALL_THAT_APPLY,
     CERTAIN_SET,
+    IN_BINS,
     KINDS,
     LONG,
     ONE_OF_THREE,
@@ -62,6 +64,11 @@ def bad_kinds() -> Iterator[tuple[str, str, bytes]]:
         "number_word": {**number, "high": "many"}, "number_exponent": {**number, "high": "1e3"},
         "number_null": {**number, "low": None}, "number_true": {**number, "low": True},
         "number_long": {**number, "high": str(2**512)}, "number_clip_text": {**number, "clip": "yes"},
+        "number_bins_text": {**number, "bins": "16"}, "number_two_bins": {**number, "bins": 2},
+        "number_of_24_bins": {**number, "bins": 24}, "number_of_many_bins": {**number, "bins": 2048},
+        "number_without_bins": {k: v for k, v in number.items() if k != "bins"},
+        "several_without_options": {"kind": "several"}, "several_of_one": {"kind": "several", "options": [{"en": "x"}]},
+        "several_of_equals": {"kind": "several", "options": [{"en": "x"}, {"en": "x"}]},
         "number_minus_zero": {**number, "low": "-0"},
         "number_unit_plain": {**number, "unit": "hours"}, "number_unit_hidden": {**number, "unit": {"en": "h\u200b"}},
         "number_unit_not_in_the_language": {**number, "unit": {"de": "Stunden"}},
@@ -78,6 +85,32 @@ def bad_fits() -> Iterator[tuple[str, str, bytes]]:
     yield "fit_yes_no_by_sets", "MalformedDocument", with_question(design=SET_DESIGN)
     yield "fit_number_by_sets", "MalformedDocument", with_question(kind=number, design=SET_DESIGN)
     yield "fit_choice_of_four", "MalformedDocument", with_question(kind=choice, design={**SET_DESIGN, "options": 4})
+    yield "fit_several_by_sets", "MalformedDocument", with_survey(questions=[{**ALL_THAT_APPLY, "design": SET_DESIGN}])
+    four = {"several": 4, "p": "3/4"}
+    yield "fit_several_of_four", "MalformedDocument", with_survey(questions=[{**ALL_THAT_APPLY, "design": four}])
+    yield "fit_choice_by_several", "MalformedDocument", with_survey(questions=[{**ONE_OF_THREE, "design": four}])
+    yield "fit_bins_by_p00_and_p11", "MalformedDocument", with_question(kind=IN_BINS["kind"])
+    yield "fit_mean_by_bins", "MalformedDocument", with_question(kind=number, design=IN_BINS["design"])
+    drawn: dict[str, tuple[str, dict[str, Any]]] = {
+        "one": ("MalformedDocument", {"several": 1}), "many": ("MalformedDocument", {"several": 201}),
+        "text": ("MalformedDocument", {"several": "3"}), "without_p": ("MalformedDocument", {"p": None}),
+        "extra": ("MalformedDocument", {"q": "1/4"}), "p_not_lowest": ("NotCanonical", {"p": "6/8"}),
+        "p_half": ("NotOriented", {"p": "1/2"}), "off_grid": ("OffGridDesign", {"p": "2/3"}),
+        "strong": ("ClaimTooSmall", {"p": "7/8"}),
+    }  # fmt: skip
+    for name, (error, design) in drawn.items():
+        yield (
+            f"several_{name}",
+            error,
+            with_survey(questions=[{**ALL_THAT_APPLY, "design": {**ALL_THAT_APPLY["design"], **design}}]),
+        )
+    binned = {"two": 2, "twelve": 12, "many": 2048, "text": "16", "null": None}
+    for name, bins in binned.items():
+        yield (
+            f"bins_{name}",
+            "MalformedDocument",
+            with_survey(questions=[{**IN_BINS, "design": {"bins": bins, "p": "3/4"}}]),
+        )
     yield "panel_of_one_round", "MalformedDocument", with_question(panel=True)
     designs: dict[str, tuple[str, dict[str, Any]]] = {
         "size_zero": ("MalformedDocument", {"size": 0}), "size_of_all": ("MalformedDocument", {"size": 3}),

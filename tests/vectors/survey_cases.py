@@ -10,12 +10,14 @@ from tests.inside.design import best_sets
 from tests.inside.publish import canonical
 from tests.vectors.parts import (
     ALICE,
+    ALL_THAT_APPLY,
     BOB,
     CERTAIN_SET,
     FAMILY,
     GOOD_ENVELOPE,
     GRID,
     HOURS,
+    IN_BINS,
     KINDS,
     LONG,
     MALLORY,
@@ -26,6 +28,7 @@ from tests.vectors.parts import (
     PERSIAN,
     POLICY,
     QUESTION,
+    SETS_OF_BINS,
     SURVEY,
     TWO_KEYS,
     TWO_OF_FIVE,
@@ -117,6 +120,9 @@ def good() -> Iterator[tuple[str, bytes, dict[str, Any]]]:
     yield "choice_on_the_grid", with_survey(questions=[chosen("ln 3", 200), chosen(1, 4, n=2)]), POLICY
     yield "choice_disclosing", with_survey(questions=[CERTAIN_SET]), OPEN
     yield "number", with_survey(questions=[HOURS]), POLICY
+    yield "several", with_survey(questions=[ALL_THAT_APPLY]), POLICY
+    yield "number_in_bins", with_survey(questions=[IN_BINS]), POLICY
+    yield "number_in_sets_of_bins", with_survey(questions=[SETS_OF_BINS]), POLICY
     yield "number_without_unit", with_question(kind=KINDS["number_without_unit"]), POLICY
     yield "two_promises", with_question(design=optimal_design(Promise.two_sided("ln 2", "ln 6")).to_wire(),
                                         promise={"epsilon": "ln(6)", "delta": "0"}), POLICY  # fmt: skip

@@ -32,7 +32,7 @@ class Tape {
   }
 }
 
-export async function judge(rr, { surveys, reports, draws, settings, withdrawals = {}, sets = [], numbers = [], drawn = { uniform: [], accepting: [] }, tickets = { typed: [], tickets: [] }, explained = { surveys: [], budgets: [] } }) {
+export async function judge(rr, { surveys, reports, draws, settings, withdrawals = {}, sets = [], asked = [], numbers = [], drawn = { uniform: [], accepting: [] }, tickets = { typed: [], tickets: [] }, explained = { surveys: [], budgets: [] } }) {
   const wrong = [];
   let judged = 0;
   for (const [name, it] of Object.entries(surveys)) {
@@ -71,6 +71,13 @@ export async function judge(rr, { surveys, reports, draws, settings, withdrawals
     if (rr.randomise(false, matrix, source) !== no || rr.randomise(true, matrix, source) !== yes) {
       wrong.push(`draw ${draw} of ${design.p00}, ${design.p11}`);
     }
+    judged++;
+  }
+  for (const { design, kind, truths, draw, answers } of asked) {
+    const p = rr.parseFraction(design.p), made = design.bins ? new rr.BinDesign(design.bins, p) : new rr.SeveralDesign(design.several, p);
+    const source = (bytes) => (bytes.set(draw.match(/../g).map((pair) => parseInt(pair, 16))), bytes);
+    const said = truths.map((truth) => made.draw(truth, kind, source));
+    if (said.join() !== answers.join()) wrong.push(`draw ${draw} of ${JSON.stringify(design)}: ${said}`);
     judged++;
   }
   for (const { design, draw, answers } of sets) {

@@ -13,7 +13,7 @@ const all = (family) => Object.fromEntries(
 test("every vector is judged as Python judges it", async () => {
   const { wrong, judged } = await judge(rr, {
     ...Object.fromEntries(["surveys", "reports", "withdrawals"].map((kind) => [kind, all(kind)])),
-    ...Object.fromEntries(["draws", "sets", "numbers", "drawn", "settings", "explained", "tickets"].map((name) => [name, load(`${name}.json`)])),
+    ...Object.fromEntries(["draws", "sets", "asked", "numbers", "drawn", "settings", "explained", "tickets"].map((name) => [name, load(`${name}.json`)])),
   });
   assert.deepEqual(wrong, []);
   assert.ok(judged > 1000, `${judged}`);
@@ -28,8 +28,9 @@ test("the judge can fail", async () => {
   const empty = { surveys: {}, reports: {}, draws: [], settings: [] }, explained = load("explained.json");
   const { wrong: untold } = await judge(mute, { ...empty, explained });
   assert.equal(untold.length, explained.surveys.length);
-  const hasty = { ...rr, acceptWithdrawal: async () => ({ survey: "0" }), randomiseChoice: () => "1", randomiseNumber: () => null };
-  const some = { withdrawals: all("withdrawals"), sets: load("sets.json"), numbers: load("numbers.json") };
+  const Mute = class { draw() { return "x"; } };
+  const hasty = { ...rr, acceptWithdrawal: async () => ({ survey: "0" }), randomiseChoice: () => "1", randomiseNumber: () => null, BinDesign: Mute, SeveralDesign: Mute };
+  const some = { withdrawals: all("withdrawals"), sets: load("sets.json"), asked: load("asked.json"), numbers: load("numbers.json") };
   const { wrong: unread } = await judge(hasty, { ...empty, ...some });
   assert.equal(unread.length, Object.values(some).reduce((sum, one) => sum + Object.keys(one).length, 0));
   const { uniform: words, accepting } = load("drawn.json");
