@@ -2,8 +2,8 @@
 
 Read in this order: `parameters` (ε and δ as typed), `exponential` (e^ε without floats), `promise` ((ε, δ) and its
 sums), `mechanism` (what every mechanism says of itself), `bits` (those whose answers are rows of bits), `yes_no` and
-`sets` (the mechanisms), `numbered` (those whose answers are numbers), `drawn` and `bins` (a question drawn beforehand),
-`optimal` (the theorems), `special` (choices where the theorems need help).
+`sets` (the mechanisms), `numbered` (those whose answers are numbers), `drawn`, `several` and `bins` (a question drawn
+beforehand), `optimal` (the theorems), `special` (choices where the theorems need help).
 
 `DESIGNS` is the only list of mechanisms, by the keys of their wire form.
 """
@@ -13,9 +13,9 @@ from __future__ import annotations
 import json
 
 from rrcollect.design.bins import BinDesign
-from rrcollect.design.drawn import SeveralDesign
 from rrcollect.design.mechanism import LONGEST_TEXT, Mechanism
 from rrcollect.design.sets import SetDesign
+from rrcollect.design.several import SeveralDesign
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, shown
 

@@ -113,15 +113,14 @@ class Mechanism(Private):
 
     @property
     def rows(self) -> int:
-        """How many shares a tally gives: usually one for each count."""
+        """How many shares a tally gives."""
         return self.cells
 
     def row(self, n: int, counts: Sequence[int], number: int) -> tuple[int, int]:
-        """(how many answers speak of one share, how many of them say 1): that share alone, by `column`."""
+        """(how many answers speak of one share, how many of them say 1), by `column`."""
         return n, counts[number]
 
-    separate: bool = False
-    """Whether the shares of several rows are of several things, which need not add up to 1."""
+    separate: bool = False  # whether the rows are shares of several things, which need not add up to 1
 
     sums_tell: bool = False
     """Whether the counts of a tally give back the single answers, however many there are."""
@@ -252,11 +251,9 @@ class Mechanism(Private):
 
     def below(self, n: int, counts: Sequence[int]) -> Curve:
         """The shares of people below each inner edge of the bins of a number."""
-        raise ParameterError("design", self, "one for the bins of a number: optimal_design(epsilon, bins=…)")
+        raise ParameterError("design", self, "one for bins: optimal_design(epsilon, bins=…)")
 
-    def within(self, n: int, counts: Sequence[int]) -> Curve:
-        """The shares of people in each of the bins of a number."""
-        raise ParameterError("design", self, "one for the bins of a number: optimal_design(epsilon, bins=…)")
+    within = below  # and in each of the bins
 
     def draw_packed(self, truths: Any, fill: Fill, n: int | None = None, bitorder: str = "little") -> Any:
         """An answer for each of n truths of yes or no, eight to a byte."""

@@ -29,12 +29,12 @@ from typing import Literal, overload
 
 from rrcollect.design.bins import BinDesign, worst_variance
 from rrcollect.design.corners import Chosen, corners, exact_minimum, symmetric_probability
-from rrcollect.design.drawn import SeveralDesign
 from rrcollect.design.exponential import ExpNumber, sign_at_exp
 from rrcollect.design.mechanism import GRID, Mechanism
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.promise import Capped, Promise, TwoSided
 from rrcollect.design.sets import MOST_OPTIONS, SetDesign
+from rrcollect.design.several import SeveralDesign
 from rrcollect.design.special import Prior, capped, minimax, minimax_regret, prior_mean, two_sided
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, UninformativeDesign

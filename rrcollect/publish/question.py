@@ -28,13 +28,13 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 from pydantic import Field
 
 from rrcollect.design import from_wire
-from rrcollect.design.drawn import SeveralDesign
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.optimal import best_sets, bin_design, optimal_design, several_design
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise
 from rrcollect.design.sentences import PRACTICAL_PROOF, Sentences
 from rrcollect.design.sets import SetDesign
+from rrcollect.design.several import SeveralDesign
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import (
     CertainDisclosure,

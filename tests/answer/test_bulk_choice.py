@@ -214,10 +214,10 @@ def test_truths_that_are_not_options_are_refused(truths: Any) -> None:
 
 
 def test_a_design_of_another_kind_is_refused_by_name() -> None:
-    yes_no, choice = optimal_design(1), optimal_design(1, options=4)
+    yes_no, choice, several = optimal_design(1), optimal_design(1, options=4), optimal_design(1, several=4)
     calls: list[tuple[Callable[[], Any], str]] = [
-        (lambda: randomise(0, choice, bounds=(0, 1)), "Design:"),
-        (lambda: randomise_many([0.0], choice, bounds=(0, 1)), "Design:"),
+        (lambda: randomise(0, several, bounds=(0, 1)), "design for a number:"),
+        (lambda: randomise_many([0.0], several, bounds=(0, 1)), "design for a number:"),
         (lambda: randomise_many(np.zeros(1, np.uint8), choice, packed=8), "Design:"),
         (lambda: randomise(True, None), "Design or a SetDesign:"),  # type: ignore[arg-type]
         (lambda: randomise_many([True], None), "Design or a SetDesign:"),  # type: ignore[arg-type]

@@ -18,7 +18,10 @@ from tests.support.webkit import webkit
 
 ELEMENT = "document.querySelector('rr-survey').shadowRoot"
 BUTTON = f"[...{ELEMENT}?.querySelectorAll('button') ?? []].find((one) => one.innerText.trim() === a[0])"
-FAMILIES, TABLES = ("surveys", "reports", "withdrawals"), ("draws", "sets", "asked", "numbers", "drawn", "settings", "tickets")
+FAMILIES, TABLES = (
+    ("surveys", "reports", "withdrawals"),
+    ("draws", "sets", "asked", "numbers", "drawn", "settings", "tickets"),
+)
 
 JUDGED = """<!doctype html><script type="module">
 import * as rr from "/web/index.mjs";

@@ -17,6 +17,7 @@ class SetOfTwo:
 
     loss = Design("3/4", "3/4").loss
     worst_likelihood_ratio = Fraction(3)
+    manipulation_factor = Fraction(3)
 
 
 class RevealingMechanism:

@@ -15,16 +15,19 @@ from rrcollect.answer.explain.headline import share_of_life, survey_headline
 from rrcollect.answer.ledger.ledger import Draw
 from rrcollect.deliver.outbox import OutboxReport
 from tests.inside.answer import LANGUAGES, Words, question_headline, shown_lines, survey_lines
-from tests.inside.design import Mechanism, from_text
+from tests.inside.design import BinDesign, Mechanism, SeveralDesign, from_text
 from tests.inside.publish import canonical
 from tests.vectors.parts import (
+    ALL_THAT_APPLY,
     FAMILY,
     GRID,
+    IN_BINS,
     KINDS,
     MEANT,
     NOW,
     PERSIAN,
     QUESTION,
+    SETS_OF_BINS,
     SURVEY,
     b64,
     segments,
@@ -75,6 +78,11 @@ def optioned(options: int, size: int, p: Any, **changes: Any) -> dict[str, Any]:
     return {**QUESTION, "kind": kind, "design": design, "promise": {"epsilon": "0", "delta": "1"}, **changes}
 
 
+def of_drawn(question: dict[str, Any], rounds: int = 1, **design: Any) -> dict[str, Any]:
+    """The question with another design."""
+    return {**question, "design": design, "promise": {"epsilon": "0", "delta": "1"}, "rounds": rounds}
+
+
 EVERY_KIND: dict[str, dict[str, Any]] = {
     "option": optioned(3, 1, "1/2"),
     "option_nearly_always": optioned(3, 1, 1 - 2 * STEP),
@@ -87,6 +95,16 @@ EVERY_KIND: dict[str, dict[str, Any]] = {
     "number_on_the_grid": {**GRID, "kind": KINDS["number_without_unit"], "rounds": 2},
     "number_proof": designed("1", "1/128", kind=KINDS["number"]),
     "number_nearly_proof": designed("1023/1024", "1000/1024", kind=KINDS["number"]),
+    "several": {**ALL_THAT_APPLY, "rounds": 2},
+    "several_strong": of_drawn(ALL_THAT_APPLY, several=3, p="15/16"),
+    "several_proof": of_drawn(ALL_THAT_APPLY, several=3, p="1"),
+    "bins": IN_BINS,
+    "bins_strong": of_drawn(IN_BINS, bins=16, p="15/16", rounds=2),
+    "bins_proof": of_drawn(IN_BINS, bins=16, p="1"),
+    "bins_nearly_proof": of_drawn(IN_BINS, bins=16, p=str(1 - STEP)),
+    "parts": SETS_OF_BINS,
+    "parts_proof": of_drawn(SETS_OF_BINS, options=4, p="1", size=2),
+    "parts_nearly_proof": of_drawn(SETS_OF_BINS, options=4, p=str(1 - STEP), size=2),
     "panel": {**QUESTION, "rounds": 52, "panel": True},
     "panel_of_a_choice": optioned(4, 1, "5/8", rounds=2, panel=True),
 }
@@ -142,7 +160,7 @@ def surveys() -> Iterator[tuple[dict[str, Any], str | None, bool]]:
         yield {**SURVEY, "questions": [question], "origins": ORIGINS[:3]}, "de", True
     mixed = [{**q, "id": f"q{n}", "attribute": f"a{n}"} for n, q in enumerate(EVERY_KIND.values())]
     for ask in ("all", "one"):
-        for listed in (mixed, mixed[:1], [mixed[0], mixed[3], mixed[7]], [mixed[11], mixed[12]], mixed[9:]):
+        for listed in (mixed, mixed[:1], [mixed[0], mixed[3], mixed[7]], mixed[-2:], mixed[9:11] + mixed[-2:]):
             yield {**SURVEY, "ask": ask, "questions": listed}, None, False
             yield {**SURVEY, "ask": ask, "questions": listed, "origins": ORIGINS[:2]}, None, True
     yield {**SURVEY, "ask": "one", "questions": several[:6]}, None, False
@@ -201,6 +219,14 @@ def budgets() -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]], dict
             sent = [report("c", "delivered", 1, round_)] * (1 + number % 2)
             yield [drawn("c", design, answer, round_), drawn("d", three, "0")], sent, disclosing
         yield [drawn("c", design, answer)], [], {}
+    sixteen = "number from 0 to 24 in 16 bins"
+    for design, kind, answer in (
+        (SeveralDesign(3, "3/4"), "several", "3"), (SeveralDesign(3, 1), "several", "4"),
+        (BinDesign(16, "3/4"), sixteen, "29"), (BinDesign(16, 1), sixteen, "00"),
+        (BinDesign(16, 1 - STEP), sixteen, "07"), (SetDesign(4, 1, "7/16"), "number from 0 to 24 in 4 bins", "0100"),
+    ):  # fmt: skip
+        for round_ in (0, 1):
+            yield [drawn("s", design, answer, round_, kind)], [report("s", "delivered", 1, round_)], disclosing
     yield [drawn(f"a{n}", three, "1") for n in range(13)], [], {"lifetime_epsilon": "14", "lifetime_delta": "0"}
     yield [], [], {**disclosing, "lifetime_epsilon": "13.8155105579642741", "lifetime_delta": "0"}
     yield [], [], {"lifetime_epsilon": "0"}

@@ -10,7 +10,7 @@ import { NOW, device, document, envelope, policy, refused, signed, unread } from
 
 const label = (en) => ({ en });
 const CHOICE = { kind: { kind: "choice", options: ["Red", "Green", "Blue", "None"].map(label) }, design: { options: 4, p: "5/8", size: 1 }, promise: { epsilon: "ln(5)", delta: "0" } };
-const HOURS = { kind: { kind: "number", low: "0", high: "24", unit: label("hours"), clip: false } };
+const HOURS = { kind: { kind: "number", low: "0", high: "24", unit: label("hours"), clip: false, bins: 0 } };
 const PANEL = { rounds: 4, panel: true };
 const WARNER = new rr.Design(rr.parseFraction("3/4"), rr.parseFraction("3/4"));
 
