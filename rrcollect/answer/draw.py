@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rrcollect.design.mechanism import Fill
     from rrcollect.design.sampling import Source
+    from rrcollect.design.terms import Fill
 
 Truth = bool | NumberLike
 """A bool (yes or no), the number of an option (choice), or a number (with bounds)."""

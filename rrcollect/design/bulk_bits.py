@@ -41,7 +41,7 @@ from rrcollect.errors import BadTruth, ParameterError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from rrcollect.design.mechanism import Fill
+    from rrcollect.design.terms import Fill
 
     Words = NDArray[np.uint64]
 

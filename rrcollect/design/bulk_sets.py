@@ -34,7 +34,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rrcollect.design.mechanism import Fill, Mechanism
+    from rrcollect.design.mechanism import Mechanism
+    from rrcollect.design.terms import Fill
 
 CHUNK = 1 << 17  # answers whose symbols are drawn at once
 SYMBOLS = 1 << 16

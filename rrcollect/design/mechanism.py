@@ -34,12 +34,12 @@ from rrcollect.design.terms import Blanket, Curve, KindLike
 from rrcollect.errors import NotCanonical, OffGridDesign, ParameterError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     import numpy as np
     from numpy.typing import NDArray
 
-    Fill = Callable[[NDArray[np.uint8]], None]
+    from rrcollect.design.terms import Fill
 
 LONGEST_TEXT = 512  # characters of a mechanism's text
 GRID = 1 << 64  # a device draws 64 bits; its probabilities are multiples of 1/GRID

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rrcollect.design.bulk_sets import ChosenSets
-    from rrcollect.design.mechanism import Fill
+    from rrcollect.design.terms import Fill
 
 MOST_OPTIONS = 200
 

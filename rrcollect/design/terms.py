@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Fill = Callable[[NDArray[np.uint8]], None]
 
 
 class KindLike(Protocol):

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    from rrcollect.design.mechanism import Fill
+    from rrcollect.design.terms import Fill
 
 Target = Literal["population", "sample"]
 
