@@ -51,6 +51,21 @@ class PublicKey:
         return True
 
     @classmethod
+    def read(cls, given: PublicKey | str | bytes) -> PublicKey:
+        """A public key as people hand it on: the key itself, its PEM text, or its 64 hexadecimal digits.
+
+        >>> PublicKey.read("00" * 32) == PublicKey(bytes(32)) == PublicKey.read(PublicKey(bytes(32)).to_pem())
+        True
+        """
+        if isinstance(given, PublicKey):
+            return given
+        try:
+            text = (given.decode("ascii") if isinstance(given, bytes) else given).strip()
+            return cls(bytes.fromhex(text)) if len(text) == 64 else cls.from_pem(text.encode("ascii"))
+        except (AttributeError, ValueError):
+            raise KeyFileError("this is not a public key: use its PEM text, or its 64 hexadecimal digits") from None
+
+    @classmethod
     def from_pem(cls, pem: bytes) -> PublicKey:
         """A public key from its PEM text."""
         try:
