@@ -33,12 +33,12 @@ ORDER: dict[str, list[list[str]]] = {
         ["classic", "publish"],
         ["deliver"],
         ["answer"],
-        ["web", ""],
+        ["web", "", "telemetry"],
     ],
     "server_agg": [*SERVICE, *SCIENCE, *FRONT],
 }
 
-APPLICATION = ["server_agg.cli", "server_agg.demo"]
+APPLICATION = ["server_agg.cli", "server_agg.demo", "rrcollect.telemetry"]
 WORDS = "a collector's pages speak the languages of the device's words"
 USERS_OF_ANSWER: dict[tuple[str, str], str] = {
     ("server_agg.collect.http.headers", "rrcollect.answer.explain.words"): WORDS,

@@ -2,7 +2,7 @@
 
 import sys
 
-from rrcollect.telemetry.host import send_due
+from rrcollect.telemetry.sending import send_due
 
 if __name__ == "__main__":
     send_due(sys.argv[1])

@@ -18,7 +18,6 @@ from __future__ import annotations
 import atexit
 import math
 import os
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from rrcollect.errors import AnswerRefused, ParameterError, RRCollectError, SurveyRefused
 from rrcollect.telemetry.note import Note, mark_of, read_consent, write_consent
+from rrcollect.telemetry.sending import DRAWING, LEDGER, Sender, alone, fcntl, next_moment
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -37,13 +37,7 @@ if TYPE_CHECKING:
     from rrcollect.deliver.transport import Transport
     from rrcollect.publish.survey import Survey
 
-fcntl: Any = None
-with suppress(ImportError):
-    import fcntl
-
-LEDGER, DRAWING, SENDING = "ledger.sqlite3", "drawing.lock", "sending.lock"
 OTHER = "other"  # the signed value of a segment that stands for all that were not thought of
-LOOK_AGAIN = 60.0  # seconds: the least time until a thread looks again
 
 Consent = bool | Callable[[str], "bool | None"]
 Truth = Callable[[], Any]
@@ -72,7 +66,7 @@ class Telemetry:
     >>> telemetry = Telemetry(tempfile.mkdtemp(), survey.publish([key]).envelope, key.public, consent=True,
     ...                       transport=SimulatedCollector([survey]), strict=True, spread=0)
     >>> telemetry.answer("crashed", lambda: False)
-    >>> telemetry.finish()
+    >>> telemetry.finish(); telemetry.deliver()
     >>> [(sent["question"], sent["state"]) for sent in telemetry.sent()]
     [('crashed', 'delivered')]
     """
@@ -91,24 +85,23 @@ class Telemetry:
         transport: Transport | None = None,
         clock: Callable[[], datetime] | None = None,
     ) -> None:
-        self._folder, self._survey, self._trust = folder, survey, trust
-        self._consent, self._segments, self._send = consent, dict(segments or {}), send
-        self._strict, self._spread, self._transport = strict is True, spread, transport
-        self._clock = clock
+        self._survey, self._trust, self._consent, self._segments = survey, trust, consent, segments or {}
+        self._send, self._strict, self._spread, self._clock = send, strict is True, spread, clock
         self._truths: dict[str, Truth] = {}
-        self._pid, self._ended, self._drawing = os.getpid(), threading.Event(), threading.Lock()
-        self._thread: threading.Thread | None = None
-        self._sender = 0
+        self._pid, self._drawing = os.getpid(), threading.Lock()
+        self._sender: Sender | None = None
         with self._harmless():
-            if self._strict:
-                self._check_arguments()
             if fcntl is None:
                 raise RRCollectError("telemetry needs files that can be locked, which this system does not have")
             self._folder = os.path.abspath(os.fspath(folder))
+            if self._strict:
+                self._check_arguments()
+            if send == "process" and transport is not None:
+                raise ParameterError("transport", type(transport).__name__, 'none with send="process"')
+            self._sender = Sender(self._folder, transport, clock, self._failed)
             atexit.register(self._at_exit)
-            found = Note.read(self._folder)
-            if send == "thread" and found is not None and found.send < math.inf:
-                self._start_sending()
+            if send == "thread" and consent is not False:
+                self._sender.by_thread()
 
     def answer(self, question: str, truth: Truth) -> None:
         """Answer a question of the survey by what `truth` returns, at the end of this run, if an answer is due then."""
@@ -122,12 +115,20 @@ class Telemetry:
     def finish(self) -> None:
         """Draw what is due, and let it be sent; called at exit, and by a service whenever it likes."""
         with self._harmless():
-            if os.getpid() != self._pid or fcntl is None or not self._drawing.acquire(blocking=False):
+            if os.getpid() != self._pid or self._sender is None or not self._drawing.acquire(blocking=False):
                 return  # a fork's copy, or another thread that is at it
             try:
-                self._finish()
+                self._draw_due()
+                if self._consent is not False:
+                    self._sender.by_process() if self._send == "process" else self._sender.by_thread()
             finally:
                 self._drawing.release()
+
+    def deliver(self) -> None:
+        """Send what is due now, and wait for it: for tests, and for hosts that choose their moments themselves."""
+        with self._harmless():
+            if self._sender is not None and self._consent is not False:
+                self._sender.now()
 
     def consents(self, given: bool) -> None:
         """Remember what the person said.  After a no, nothing is drawn, and what waits does not leave."""
@@ -172,17 +173,16 @@ class Telemetry:
 
     # ---- one run ----------------------------------------------------------------------------------------------
 
-    def _finish(self) -> None:
+    def _draw_due(self) -> None:
+        """Draw, unless the note says that nothing is to be drawn, or without consent."""
         if not self._truths:
-            return self._send_due()
+            return
         envelope = self._envelope()
         mark, found = mark_of(envelope), Note.read(self._folder)
-        if found is None or not found.quiet(mark, self._truths, self._now()):
-            if self._consented(envelope, mark):
-                with _alone(self._folder, DRAWING) as alone:
-                    if alone:
-                        self._draw(mark)
-        return self._send_due()
+        if (found is None or not found.quiet(mark, self._truths, self._now())) and self._consented(envelope, mark):
+            with alone(self._folder, DRAWING) as mine:
+                if mine:
+                    self._draw(mark)
 
     def _consented(self, envelope: bytes, mark: str) -> bool:
         if isinstance(self._consent, bool):
@@ -206,9 +206,10 @@ class Telemetry:
                 self._failed(refusal)
             except Exception as error:  # the host's own function, or the disk: the next run tries again
                 due = now
+                if self._strict:
+                    raise
                 self._failed(error)
-        send = self._deliver(client) if self._transport is not None else _next_moment(client)
-        Note(mark, tuple(self._truths), now, due, send).write(self._folder)
+        Note(mark, tuple(self._truths), now, due, next_moment(client)).write(self._folder)
 
     def _answered(
         self, client: Client, accepted: AcceptedSurvey, name: str, declared: Mapping[str, str], now: float
@@ -302,49 +303,12 @@ class Telemetry:
             raise ParameterError("send", self._send, "'thread' or 'process'")
         self._declared(self._read())
 
-    # ---- sending ----------------------------------------------------------------------------------------------
-
-    def _send_due(self) -> None:
-        """What is due leaves in the background; never from this thread."""
-        found = Note.read(self._folder)
-        if found is None or found.send == math.inf or self._consent is False:
-            return
-        if self._send == "thread":
-            self._start_sending()
-        elif found.to_send(self._now()):
-            with suppress(ChildProcessError):
-                os.waitpid(self._sender, os.WNOHANG) if self._sender else None
-            command = [sys.executable, "-m", "rrcollect.telemetry", self._folder]
-            quiet = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDWR, 0)]
-            quiet += [(os.POSIX_SPAWN_DUP2, 0, output) for output in (1, 2)]  # type: ignore[misc]
-            self._sender = os.posix_spawn(sys.executable, command, os.environ, file_actions=quiet, setsid=True)
-
-    def _start_sending(self) -> None:
-        if self._thread is None and not self._ended.is_set() and self._consent is not False:
-            self._thread = threading.Thread(target=self._sending, name="rrcollect-telemetry", daemon=True)
-            self._thread.start()
-
-    def _sending(self) -> None:
-        while not self._ended.is_set() and (found := Note.read(self._folder)) is not None:
-            now = self._now()
-            if found.to_send(now):
-                with self._harmless():
-                    send_due(self._folder, self._transport, self._clock)
-                found = Note.read(self._folder) or found
-            if found.send == math.inf:
-                break
-            self._ended.wait(min(max(found.send - now, LOOK_AGAIN), 86_400.0))
-        self._thread = None
-
-    def _deliver(self, client: Client) -> float:
-        deliveries = client.deliver(self._transport)
-        return deliveries.next_moment.timestamp() if deliveries.next_moment else math.inf
-
     # ---- faults -----------------------------------------------------------------------------------------------
 
     def _at_exit(self) -> None:
-        self._ended.set()
         try:
+            if self._sender is not None:
+                self._sender.end()
             self.finish()
         except BaseException as error:  # the host is over: not even Ctrl-C may print a traceback
             self._failed(error)
@@ -364,52 +328,8 @@ class Telemetry:
         logging.getLogger("rrcollect.telemetry").debug("telemetry: %s", type(error).__name__)
 
 
-def send_due(
-    folder: str | os.PathLike[str],
-    transport: Transport | None = None,
-    clock: Callable[[], datetime] | None = None,
-) -> None:
-    """Send what is due in this folder, and note when the next report is."""
-    from rrcollect.answer.client import Client
-    from rrcollect.answer.policy import Policy
-
-    place = os.fspath(folder)
-    found = Note.read(place)
-    with _alone(place, SENDING) as alone:
-        if not alone or found is None:
-            return
-        how: dict[str, Any] = {} if clock is None else {"clock": clock}
-        client = Client(os.path.join(place, LEDGER), attributes=[], policy=Policy(), **how)
-        deliveries = client.deliver(transport)
-        moment = deliveries.next_moment.timestamp() if deliveries.next_moment else math.inf
-        latest = Note.read(place) or found  # what was drawn meanwhile waits, too
-        latest._replace(send=moment if latest.made == found.made else min(moment, latest.send)).write(place)
-
-
-def _next_moment(client: Client) -> float:
-    """When the next waiting report is to be sent."""
-    waiting = (report.times for report in client.budget().reports if report.state == "waiting")
-    return min((times[0] for times in waiting if times), default=math.inf)
-
-
 def _said(truth: Truth) -> Any:
     told = truth()
     if told is None:
         raise _NotYet
     return told
-
-
-@contextmanager
-def _alone(folder: str, lock: str) -> Iterator[bool]:
-    """Whether this run has a lock of the folder, without waiting."""
-    os.makedirs(folder, mode=0o700, exist_ok=True)
-    handle = os.open(os.path.join(folder, lock), os.O_RDWR | os.O_CREAT, 0o600)
-    try:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            yield False
-        else:
-            yield True
-    finally:
-        os.close(handle)

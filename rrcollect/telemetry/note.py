@@ -14,6 +14,7 @@ import json
 import math
 import os
 from collections.abc import Collection
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -106,8 +107,6 @@ def _write(folder: str, name: str, values: dict[str, Any]) -> None:
             json.dump(values, file, allow_nan=False)
         os.replace(fresh, path)
     except BaseException:
-        try:
+        with suppress(OSError):
             os.unlink(fresh)
-        except OSError:
-            pass
         raise

@@ -34,7 +34,7 @@ class Metrics:
 
     def total(self, name: str, **attributes: Any) -> float:
         """The sum over the points of a counter or gauge with these attributes; 0 if nothing was counted."""
-        return sum(point.value for point in self._with(name, attributes))
+        return float(sum(point.value for point in self._with(name, attributes)))
 
     def count(self, name: str, **attributes: Any) -> int:
         """How often a histogram was recorded to."""
@@ -55,9 +55,9 @@ class Metrics:
         for place, count in enumerate(counts):
             if count and below + count >= wanted:
                 share = max(wanted - below, 0.0) / count
-                return edges[place] + share * (edges[place + 1] - edges[place])
+                return float(edges[place] + share * (edges[place + 1] - edges[place]))
             below += count
-        return most
+        return float(most)
 
     def largest(self, name: str, attribute: str) -> Any:
         """The value of an attribute under which a counter counted most: "which plug-in crashed?"."""
@@ -89,7 +89,7 @@ class RandomisedReader(export.MetricReader):  # type: ignore[misc]
 
     def _truth(self, asked: Callable[[Metrics], Any]) -> Callable[[], Any]:
         def truth() -> Any:
-            if self._open:
+            if self._open and self._collect is not None:  # without a provider there is nothing to collect
                 self.collect()
             return asked(self._last)
 

@@ -1,6 +1,6 @@
 """A tool of thirty lines, with and without telemetry: `python -m tests.support.telemetry_tool HOW FOLDER SURVEY KEY`.
 
-HOW is words joined by commas: "without" leaves telemetry out; "process" sends from a process; "yes", "no", "unasked" and
+HOW is words joined by commas: "without" leaves telemetry out; "process" sends from a process; "yes", "no", "unasked",
 "broken" are what the consent function does; "raising" and "killed" how the tool ends; "slow" waits for a line of input.
 """
 
