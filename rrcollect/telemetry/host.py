@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 OTHER = "other"  # the signed value of a segment that stands for all that were not thought of
 
 Consent = bool | Callable[[str], "bool | None"]
-Truth = Callable[[], Any]
 
 
 class _NotYet(Exception):
@@ -87,7 +86,7 @@ class Telemetry:
     ) -> None:
         self._survey, self._trust, self._consent, self._segments = survey, trust, consent, segments or {}
         self._send, self._strict, self._spread, self._clock = send, strict is True, spread, clock
-        self._truths: dict[str, Truth] = {}
+        self._truths: dict[str, Callable[[], Any]] = {}
         self._pid, self._drawing = os.getpid(), threading.Lock()
         self._sender: Sender | None = None
         with self._harmless():
@@ -103,13 +102,13 @@ class Telemetry:
             if send == "thread" and consent is not False:
                 self._sender.by_thread()
 
-    def answer(self, question: str, truth: Truth) -> None:
+    def answer(self, question: str, truth: Callable[[], Any]) -> None:
         """Answer a question of the survey by what `truth` returns, at the end of this run, if an answer is due then."""
         with self._harmless():
             if not callable(truth):
                 raise ParameterError("truth", type(truth).__name__, "a function without arguments that returns it")
             if self._strict:
-                self._read().question(question)
+                self._accepted().survey.question(question)
             self._truths[question] = truth
 
     def finish(self) -> None:
@@ -143,8 +142,7 @@ class Telemetry:
     def check(self) -> None:
         """Print what would be asked, drawn and sent, for developers; raises what is wrong.  No truth is read."""
         self._check_arguments()
-        policy = self._policy(self._envelope())
-        accepted = policy.accept(self._envelope(), now=self._moment())
+        accepted = self._accepted()
         unknown = sorted(set(self._truths) - {question.id for question in accepted.survey.questions})
         if unknown:
             accepted.survey.question(unknown[0])
@@ -177,19 +175,18 @@ class Telemetry:
         """Draw, unless the note says that nothing is to be drawn, or without consent."""
         if not self._truths:
             return
-        envelope = self._envelope()
-        mark, found = mark_of(envelope), Note.read(self._folder)
-        if (found is None or not found.quiet(mark, self._truths, self._now())) and self._consented(envelope, mark):
+        mark, found = mark_of(self._envelope()), Note.read(self._folder)
+        if (found is None or not found.quiet(mark, self._truths, self._now())) and self._consented(mark):
             with alone(self._folder, DRAWING) as mine:
                 if mine:
                     self._draw(mark)
 
-    def _consented(self, envelope: bytes, mark: str) -> bool:
+    def _consented(self, mark: str) -> bool:
         if isinstance(self._consent, bool):
             return self._consent
         given = read_consent(self._folder, mark)
         if given is None and callable(self._consent):
-            given = self._consent(self._policy(envelope).accept(envelope, now=self._moment()).explain())
+            given = self._consent(self._accepted().explain())
             if isinstance(given, bool):
                 write_consent(self._folder, mark, given)
         return given is True
@@ -235,9 +232,6 @@ class Telemetry:
     def _now(self) -> float:
         return time.time() if self._clock is None else self._clock().timestamp()
 
-    def _moment(self) -> datetime | None:
-        return None if self._clock is None else self._clock()
-
     # ---- what it needs ----------------------------------------------------------------------------------------
 
     @property
@@ -254,9 +248,9 @@ class Telemetry:
         with open(given, "rb") as file:
             return file.read()
 
-    def _read(self) -> Survey:
+    def _accepted(self) -> AcceptedSurvey:
         envelope = self._envelope()
-        return self._policy(envelope).accept(envelope, now=self._moment()).survey
+        return self._policy(envelope).accept(envelope, now=None if self._clock is None else self._clock())
 
     def _policy(self, envelope: bytes) -> Policy:
         from rrcollect.answer.policy import Policy, TrustedPublisher
@@ -274,14 +268,15 @@ class Telemetry:
         from rrcollect.answer.attributes import EveryAttributeOf
         from rrcollect.answer.client import Client
 
-        envelope = self._envelope()
+        envelope, survey = self._envelope(), self._accepted().survey
         policy = self._policy(envelope)
-        survey = policy.accept(envelope, now=self._moment()).survey
         most = max(question.rounds for question in survey.questions)
         given = {"spread": self._spread, "clock": self._clock}
         how: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        client = Client(self._ledger, attributes=[EveryAttributeOf(survey.publisher, most)], policy=policy, **how)
+        client = Client(
+            self._ledger, attributes=[EveryAttributeOf(survey.publisher, most)], policy=self._policy(envelope), **how
+        )
         return client, client.accept(envelope)
 
     def _declared(self, survey: Survey) -> dict[str, str]:
@@ -301,7 +296,7 @@ class Telemetry:
             raise ParameterError("consent", self._consent, "True, False, or a function of the explanation to show")
         if self._send not in ("thread", "process"):
             raise ParameterError("send", self._send, "'thread' or 'process'")
-        self._declared(self._read())
+        self._declared(self._accepted().survey)
 
     # ---- faults -----------------------------------------------------------------------------------------------
 
@@ -328,7 +323,7 @@ class Telemetry:
         logging.getLogger("rrcollect.telemetry").debug("telemetry: %s", type(error).__name__)
 
 
-def _said(truth: Truth) -> Any:
+def _said(truth: Callable[[], Any]) -> Any:
     told = truth()
     if told is None:
         raise _NotYet

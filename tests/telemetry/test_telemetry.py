@@ -256,9 +256,6 @@ def test_a_value_the_survey_does_not_know_is_other_or_is_not_declared(home):
     lenient.finish()
     declared = {sent["question"]: sent["segments"] for sent in lenient.sent()}
     assert declared == {"crashed": {"version": "other"}, "slow": {}}
-        "crashed": {"version": "other"},
-        "slow": {},
-    }
 
 
 def test_a_truth_that_fails_is_asked_again_and_its_words_are_not_logged(home, caplog):
