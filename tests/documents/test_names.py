@@ -32,11 +32,13 @@ def faults(page: str) -> list[str]:
             wrong += [] if resolves(span.partition("(")[0]) else [f"no name {span}"]
         elif fault := command_fault(span):
             wrong.append(f"{span}: {fault}")
-    for block in blocks_of(page):
+    blocks = list(blocks_of(page))
+    made = {block.name for block in blocks} - {None}  # files that the page itself writes
+    for block in blocks:
         if block.language in ("bash", "console"):
             lines = [line.removeprefix("$ ") for line in block.text.splitlines() if line.startswith("$ ")]
             for line in lines if block.language == "console" else block.text.splitlines():
-                if fault := command_fault(line.split("|")[0]):
+                if not made & set(line.split()) and (fault := command_fault(line.split("|")[0])):
                     wrong.append(f"{line}: {fault}")
     return wrong
 
@@ -114,7 +116,7 @@ def test_counts_in_the_pages_are_the_counts():
     bad = len(cases("surveys", "bad_"))
     said = [int(n) for page in PAGES for n in re.findall(r"(\d+) (?:named )?bad documents", page.read_text())]
     assert said
-    assert set(said) == {bad}
+    assert all(n <= bad < n + 200 for n in said)  # "more than"
 
 
 # ---- numbers --------------------------------------------------------------------------------------------------------
