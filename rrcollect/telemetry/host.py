@@ -274,9 +274,7 @@ class Telemetry:
         given = {"spread": self._spread, "clock": self._clock}
         how: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
         os.makedirs(self._folder, mode=0o700, exist_ok=True)
-        client = Client(
-            self._ledger, attributes=[EveryAttributeOf(survey.publisher, most)], policy=self._policy(envelope), **how
-        )
+        client = Client(self._ledger, attributes=[EveryAttributeOf(survey.publisher, most)], policy=policy, **how)
         return client, client.accept(envelope)
 
     def _declared(self, survey: Survey) -> dict[str, str]:
