@@ -222,9 +222,10 @@ class _Grouped(Result):
     def ratio_row(self, a: int, b: int, family: int) -> Row:
         """a/b as a row."""
         pair, of = self.pair(a, b), family * self.many
+        usual = "mover" if pair.target == "population" else "guaranteed"
 
         def bar(level: NumberLike, method: str | None) -> Interval[Any]:
-            made = pair.ratio_interval(1 - (1 - exact_level(level)) / of, method or "mover", of)
+            made = pair.ratio_interval(1 - (1 - exact_level(level)) / of, method or usual, of)
             return made.with_ends((made.low, made.high), level=exact_level(level))  # type: ignore[arg-type]
 
         scale = Scale(0.0, math.inf, "", "ratio")

@@ -8,6 +8,8 @@ Rules
 2. The score bar of a difference d = a − b is {δ : p of a − b = δ is not below 1 − level}, by the same p, so that p and
    bar never contradict each other.  The other bars of a difference are "mover", "guaranteed", "anytime" and "wald", see
    `estimates.methods`.
+   Of people who can be counted the test is exact where little is random, of more than two groups that of all pairs at
+   once; where the sum is too long, p is that of the guaranteed bar, which then is the bar.
 3. A ratio has Donner and Zou's square-and-add for quotients, and the guaranteed quotient of ends.  Where the
    denominator's bar touches 0 it has no upper end; that is None, never infinite.
 The groups must be disjoint sets of people; a device that repeats its answer is the same person in every round.
@@ -18,14 +20,16 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import combinations
 from typing import NamedTuple
 
 from server_agg.count.tally import Tally
 from server_agg.estimates.estimate import Estimate, estimate
+from server_agg.estimates.finite_pairs import TIE, finite_pairs, little_random
 from server_agg.estimates.interval import DIFFERENCE, Problem, TargetLike, aimed, target_words
-from server_agg.estimates.methods import checked_method
-from server_agg.estimates.numerics import root_level
-from server_agg.estimates.score import Groups
+from server_agg.estimates.methods import checked_method, interval_of
+from server_agg.estimates.numerics import root_level, turning_point
+from server_agg.estimates.score import NO_VARIANCE, Groups
 from server_agg.estimates.small_counts import PValue, p_value
 from server_agg.results.interval import Interval
 
@@ -80,9 +84,28 @@ class Pair(NamedTuple):
         """Such as "north − south"."""
         return f"{self.first.name} {sign} {self.second.name}"
 
+    @property
+    def target(self) -> TargetLike:
+        """The target of the difference: people who can be counted, if those of a group are."""
+        return self.first.target if self.second.target == "population" else self.second.target
+
     def test(self) -> PValue:
         """Of equal prevalences."""
         return score_test((self.first, self.second))
+
+    def counted(self) -> float:
+        """p of no difference between people who can be counted, where little is random: that of the bar."""
+        (_, a), (_, b) = (problem := self.problem()).parts
+        table = finite_pairs(a.tallies[0], b.tallies[0], (a.target, b.target))
+        if table is not None:
+            apart, p = table
+            return float(min(p[apart <= TIE].max(), p[apart >= -TIE].max()))
+
+        def held(p: float) -> bool:
+            bar = interval_of(problem, 1 - p, "guaranteed")
+            return bar.low <= 0 <= bar.high
+
+        return turning_point(held, TIE, 1 - TIE)
 
     def problem(self, family: int = 1) -> Problem:
         """What the bars of the difference are made from."""
@@ -90,6 +113,7 @@ class Pair(NamedTuple):
             "difference",
             self.value,
             lambda: self.standard_error,
+            self.target,
             covers=self._covers("difference", "−", family),
             parts=((Fraction(1), self.a.problem), (Fraction(-1), self.b.problem)),
             span=DIFFERENCE,
@@ -101,7 +125,7 @@ class Pair(NamedTuple):
 
     def ratio_interval(self, level: Fraction, method: str, family: int = 1) -> Interval[float | None]:
         """A bar for the ratio a/b (rule 3)."""
-        row = checked_method("ratio", method)
+        row = checked_method("ratio", method, self.target)
         (la, ua), (lb, ub) = self._bars(level)
         (wa, xa), (wb, xb) = self._bars(root_level(level, 2))
         low: float | None = wa / xb if xb else 0.0
@@ -131,10 +155,19 @@ def _quotient_end(
 
 def score_test(groups: Sequence[Group], scores: tuple[float, ...] = ()) -> PValue:
     """The test of equal prevalences or, with scores, of no trend over them (rule 1)."""
-    finite = [estimate(group.tallies[0], **aimed(group.target)) for group in groups if group.target != "population"]
-    if len(finite) == len(groups) and not any(found.variance for found in finite):
+    finite = [_of(group) for group in groups if group.target != "population"]
+    if len(finite) == len(groups) and all(found.problem.line == NO_VARIANCE for found in finite):
         return PValue(1.0 if len({found.exact_value for found in finite}) == 1 else 0.0, "none", 0.0)
-    return p_value(counts_of(groups), "trend" if scores else "equality", scores)
+    counted = counts_of(groups)
+    if finite and not scores and little_random(counted):
+        pairs = [Pair(a, b, _of(a), _of(b)).counted() for a, b in combinations(groups, 2)]
+        p, observed = min(1.0, len(pairs) * min(pairs)), float(counted.scores(counted.counts).equality()[0])
+        return PValue(p, "exact", observed)
+    return p_value(counted, "trend" if scores else "equality", scores)
+
+
+def _of(group: Group) -> Estimate:
+    return estimate(group.tallies[0], **aimed(group.target))
 
 
 def counts_of(groups: Sequence[Group]) -> Groups:
