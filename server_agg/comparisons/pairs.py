@@ -167,7 +167,8 @@ def score_test(groups: Sequence[Group], scores: tuple[float, ...] = ()) -> PValu
 
 
 def _of(group: Group) -> Estimate:
-    return estimate(group.tallies[0], **aimed(group.target))
+    found: Estimate = estimate(group.tallies[0], **aimed(group.target))
+    return found
 
 
 def counts_of(groups: Sequence[Group]) -> Groups:
