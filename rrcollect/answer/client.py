@@ -148,7 +148,7 @@ class Client:
     ) -> Report:
         """The report that answers a question, committed to the ledger and waiting in the outbox.
 
-        The truth is True or False, the number of an option from 0 on, or a number, as the question's kind asks.
+        The truth is True or False, the number of an option from 0 on, those of all that apply, or a number, as asked.
         Without a `round` it is answered in the first one, or of a panel in the one that this device drew.
         Asked again about the same attribute it repeats the first answer, and does not read the truth; a report with
         more than `MOST_REPEATED` values is repeated for the same survey, question and round alone.  Segments are sent

@@ -20,6 +20,7 @@ Secure random bytes in bulk: AES-256 in counter mode, keyed afresh by the operat
 from __future__ import annotations
 
 import os
+from collections.abc import Collection
 from typing import TYPE_CHECKING, Any, Literal
 
 from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
@@ -35,8 +36,8 @@ if TYPE_CHECKING:
     from rrcollect.design.sampling import Source
     from rrcollect.design.terms import Fill
 
-Truth = bool | NumberLike
-"""A bool (yes or no), the number of an option (choice), or a number (with bounds)."""
+Truth = bool | NumberLike | Collection[int]
+"""A bool (yes or no), the number of an option (choice), those of all that apply, or a number (with bounds)."""
 
 Bounds = tuple[NumberLike, NumberLike]
 

@@ -16,6 +16,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from fractions import Fraction
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -148,7 +149,11 @@ def _ask(question: Question, say: Callable[[Mapping[str, str]], str]) -> Truth |
 
     kind, listed, allowed = question.kind, list[str](), "yes/no"
     read: Callable[[str], Truth | None] = yes_or_no
-    if kind.labels:
+    if kind.labels and question.design.separate:
+        listed = [f"{place}  {say(label)}" for place, label in enumerate(kind.labels, 1)]
+        allowed = f"the numbers of all options that apply, such as 1,3 (1 to {len(listed)}, or none)"
+        read = partial(_several, len(listed))
+    elif kind.labels:
         listed = [f"{place}  {say(label)}" for place, label in enumerate(kind.labels, 1)]
         read = {str(place): place - 1 for place in range(1, len(listed) + 1)}.get
         allowed = f"the number of an option, 1 to {len(listed)}"
@@ -165,6 +170,13 @@ def _ask(question: Question, say: Callable[[Mapping[str, str]], str]) -> Truth |
         if (truth := read(said)) is not None:
             return truth
         sys.stderr.write(f"please type {allowed.replace('/', ' or ')}\n")
+
+
+def _several(options: int, said: str) -> list[int] | None:
+    """The options typed, from 0 on."""
+    typed = [] if said == "none" else [part.strip() for part in said.split(",")]
+    known = all(part.isascii() and part.isdigit() and 0 < int(part) <= options for part in typed)
+    return [int(part) - 1 for part in typed] if known else None
 
 
 def _number(said: str, bounds: tuple[Fraction, Fraction], clip: bool) -> Fraction | None:

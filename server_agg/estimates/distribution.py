@@ -56,6 +56,26 @@ class Place(NamedTuple):
     bar: tuple[float, float]
 
 
+def bernstein(curve: Curve, n: int, level: NumberLike, *, anytime: bool = False) -> Floats:
+    """Half the width of the bars at all places of a curve, which hold at once."""
+    import numpy as np
+
+    miss, often = 1 - exact_level(level), n
+    if anytime:
+        j = (n - 1).bit_length()
+        miss, often = miss / ((j + 1) * (j + 2)), 1 << j
+    doubt = math.log(2 * len(curve.values) / float(miss))
+    slack = curve.reach * doubt / 3
+    half = (slack + np.sqrt(slack**2 + 2 * curve.spread * doubt * often)) / n
+    return np.asarray(half * (1 + 1e-9))  # sums of floats
+
+
+def bernstein_size(curve: Curve, margin: float, level: NumberLike) -> int:
+    """The least n of which no bar is wider than ± margin: n = 2L(V + b·margin/3)/margin², where it is the greatest."""
+    doubt = math.log(2 * len(curve.values) / float(1 - exact_level(level)))
+    return max(2, math.ceil(2 * doubt * float(max(curve.spread + curve.reach * margin / 3)) / margin**2))
+
+
 @dataclass(frozen=True)
 class Distribution(Result):
     """What `estimate` returns for a number in bins: one row for each of five quantiles.
@@ -86,7 +106,9 @@ population; in 16 bins of 1.5 hours; between edges a straight line is drawn
             raise ParameterError("tallies", f"by {len(tallies)} designs", "answers by one design, for a distribution")
         if population is not None:
             raise ParameterError("population", population, "none: a band is for 'population' or 'sample'")
-        return cls(tallies[0], target, bounds, unit)
+        made = cls(tallies[0], target, bounds, unit)
+        made._below  # noqa: B018 (a design that is not for bins is refused here)
+        return made
 
     @property
     def bins(self) -> int:
@@ -109,14 +131,7 @@ population; in 16 bins of 1.5 hours; between edges a straight line is drawn
         """The ends at all places of a curve at once, cut to [0, 1]."""
         import numpy as np
 
-        n, miss, often = self.tally.n, 1 - exact_level(level), self.tally.n
-        if self.method_for(method) == "anytime":
-            j = (n - 1).bit_length()
-            miss, often = miss / ((j + 1) * (j + 2)), 1 << j
-        doubt = math.log(2 * len(curve.values) / float(miss))
-        slack = curve.reach * doubt / 3
-        half = (slack + np.sqrt(slack**2 + 2 * curve.spread * doubt * often)) / n
-        half *= 1 + 1e-9  # sums of floats
+        half = bernstein(curve, self.tally.n, level, anytime=self.method_for(method) == "anytime")
         return np.clip(curve.values - half, 0, 1), np.clip(curve.values + half, 0, 1)
 
     def method_for(self, method: str | None) -> str:
@@ -177,7 +192,7 @@ population; in 16 bins of 1.5 hours; between edges a straight line is drawn
         after = max(1, int(np.searchsorted(curve, q)))  # the first edge with F̂ >= q
         before, rise = curve[after - 1], curve[after] - curve[after - 1]
         place = after - 1 + (q - before) / rise if rise > 0 else after
-        return Row(name, self.tally.n, self.edge(place), None, partial(self._bar, share), None, None, self.scale)
+        return Row(name, self.tally.n, self.edge(float(place)), None, partial(self._bar, share), None, None, self.scale)
 
     def _bar(self, share: Fraction, level: NumberLike, method: str | None) -> Interval:
         import numpy as np

@@ -11,6 +11,7 @@ One plan for every kind of question (`Asked`)
 1. A choice.  Option j seen alone is the yes/no design `column`, and what is said of all k options holds at once at
    level 1 − α/k each (two options are one question, and need no correction).
 2. A number.  The mean of a number in [low, high] is a share of its range.
+3. All that apply.  Each option is asked of one in so many people (`apart`), and has its own level 1 − α/k.
 """
 
 from __future__ import annotations
@@ -51,10 +52,15 @@ class Asked(NamedTuple):
     options: int
     low: Fraction
     span: Fraction
+    apart: int = 1
 
     @classmethod
     def of(cls, design: Mechanism, level: NumberLike, bounds: Bounds | None) -> Asked:
-        """By the two rules of the module."""
+        """By the rules of the module."""
+        if design.separate:
+            k = design.rows
+            each = 1 - (1 - exact_level(level)) / k
+            return cls(design.column, each, k, Fraction(0), Fraction(1), k)
         options = design.truths
         each = option_level(level, options)
         if bounds is None:

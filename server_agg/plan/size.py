@@ -19,9 +19,11 @@ from fractions import Fraction
 from rrcollect import optimal_design
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.optimal import best_sets
-from rrcollect.design.parameters import EpsilonLike, NumberLike, probability, whole_number
+from rrcollect.design.parameters import EpsilonLike, NumberLike, fraction, probability, whole_number
+from rrcollect.design.terms import Curve
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
+from server_agg.estimates.distribution import bernstein, bernstein_size
 from server_agg.estimates.methods import checked_method
 from server_agg.estimates.numerics import anytime_shares, least_by_doubling, scipy_special
 from server_agg.estimates.score import chebyshev_k2, wilson_k2
@@ -54,6 +56,7 @@ def sample_size(
     With a `margin`: by the bar that will be printed, at `level`; on average, or, with an `assurance` of 0.9, with
     probability 90 %.  With a `difference`: in each of two groups.  With a `null`: see `power`, also for `side`.
     `prevalence` is a share, or the shares of all options of a choice, or a mean within `bounds`; the worst if none.
+    Of a number in bins the margin is that of the shares below all edges at once, by the band that will be printed.
 
     >>> from rrcollect import optimal_design
     >>> [sample_size(optimal_design(1), margin=0.05, method=m) for m in ("wald", "chebyshev", "hoeffding")]
@@ -61,20 +64,40 @@ def sample_size(
     >>> ten = optimal_design(1, options=10)
     >>> sample_size(ten, margin=0.05), sample_size(optimal_design(1), margin=2, bounds=(0, 40))
     (11328, 1839)
+    >>> sample_size(optimal_design(1, several=10), margin=0.05)
+    37280
+    >>> sample_size(optimal_design(1, bins=64), margin=0.05, bounds=(0, 24))
+    137497
     >>> sample_size(optimal_design(1), difference=0.1), sample_size(optimal_design(1), null=0.1, prevalence=0.2)
     (1837, 857)
     """
     if (margin, difference, null).count(None) != 2:
         raise ParameterError("margin, difference and null", (margin, difference, null), "one of the three")
+    curve = _curve_of(design, bounds)
+    if curve is not None and margin is not None:
+        return bernstein_size(curve, float(_share(margin)), level)
     asked = Asked.of(design, level, bounds)
     if margin is None:
         if assurance is not None:
             raise ParameterError("assurance", assurance, "nothing, or a margin")
         if isinstance(prevalence, Sequence) and not isinstance(prevalence, str):
             raise ParameterError("prevalence", list(prevalence), "the share of one option")
-        return size_for_power(asked, power, difference=difference, null=null, prevalence=prevalence, side=side)
+        found = size_for_power(asked, power, difference=difference, null=null, prevalence=prevalence, side=side)
+        return asked.apart * found
     checked_method("plan", method)
-    return size_for_margin(asked, margin, prevalence, method, _assurance(assurance, method))
+    return asked.apart * size_for_margin(asked, margin, prevalence, method, _assurance(assurance, method))
+
+
+def _curve_of(design: Mechanism, bounds: Bounds | None) -> Curve | None:
+    """What the band of a number in bins is made from; None for other questions."""
+    return design.below(1, [0] * design.cells) if bounds is not None and design.truths > 2 else None
+
+
+def _share(margin: NumberLike) -> Fraction:
+    found = fraction("margin", margin)
+    if not 0 < found < 1:
+        raise ParameterError("margin", margin, "a share strictly between 0 and 1: half the width of the band")
+    return found
 
 
 def margin(
@@ -95,7 +118,11 @@ def margin(
     >>> round(margin(optimal_design(1), 1839, bounds=(0, 40)), 2)
     2.0
     """
-    asked, people = Asked.of(design, level, bounds), whole_number("n", n, minimum=2)
+    people, curve = whole_number("n", n, minimum=2), _curve_of(design, bounds)
+    if curve is not None:
+        return float(max(bernstein(curve, people, level)))
+    asked = Asked.of(design, level, bounds)
+    people = max(2, people // asked.apart)
     checked_method("plan", method)
     sure = _assurance(assurance, method)
     return float(asked.span) * max(_half(asked, people, at, method, sure) for at in shares_of(asked, prevalence))

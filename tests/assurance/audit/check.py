@@ -86,7 +86,7 @@ def said_yes(report: Report, no: Truth = False, yes: Truth = True) -> bool:
     return looks_like_yes(json.loads(report.to_bytes())["answer"], no, yes)
 
 
-def looks_like_yes(answer: str, no: Truth, yes: Truth) -> bool:
+def looks_like_yes(answer: str, no: Any, yes: Any) -> bool:
     """1, or a set that holds the option "yes" and not the option "no"."""
     return bool(answer == "1" if len(answer) == 1 else answer[int(yes)] + answer[int(no)] == "10")
 
