@@ -26,6 +26,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from random import SystemRandom
+from typing import Any
 
 from rrcollect import Attribute, Choice, Client, Design, Number, Policy, Report, SetDesign, TrustedPublisher
 from tests.assurance.audit.epsilon_audit import Count, epsilon_at_least, refuted
