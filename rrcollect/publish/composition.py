@@ -11,7 +11,7 @@ Rules
    question, and which round of a panel.  Above `MOST_REPEATED` a device sends it once, and repeats it for nothing else.
 5. What is allowed and yet not what the publisher wants is a warning: a survey that devices with the default policy
    (`DEFAULTS`) would not answer, a new version that devices refuse which answered the one before (a report of many
-   values, other options or their order), or groups too small to be shown.
+   values, other options or their order), two questions in the same words, or groups too small to be shown.
 """
 
 from __future__ import annotations
@@ -68,6 +68,7 @@ def cautions(survey: SurveyLike, expected: int | None = None, before: SurveyLike
     yield from _refusals(survey.questions, composed)
     yield from _sent_once(composed, survey.version)
     yield from _other_truths(survey.questions, () if before is None else before.questions)
+    yield from _same_words(survey.questions)
     yield from _too_small(survey.segments.values(), survey.minimum, expected)
 
 
@@ -112,6 +113,18 @@ def _other_truths(questions: Iterable[Question], before: Iterable[Question]) -> 
             yield (
                 f"question {question.id!r}: its {what} are not those of the version before, so devices that answered "
                 f"that one refuse it. Keep them, or ask about another attribute than {question.attribute!r}"
+            )
+
+
+def _same_words(questions: Iterable[Question]) -> Iterator[str]:
+    """Why devices take two questions for one, and answer the first of them alone."""
+    known: dict[str, Question] = {}
+    for question in questions:
+        others = [known.setdefault(print_, question) for print_ in sorted(question.fingerprints)]
+        if other := next((one for one in others if one is not question), None):
+            yield (
+                f"questions {other.id!r} and {question.id!r} have the same text or help, so devices take them for one "
+                "and answer the first alone. Word each by itself, and say what is true of all in the introduction"
             )
 
 

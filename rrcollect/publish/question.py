@@ -50,7 +50,7 @@ from rrcollect.errors import (
 )
 from rrcollect.publish.document import Document, Frozen, Name, Passages, by_language, read_by
 from rrcollect.publish.kinds import AnyKind, Choice, Kind, Number, Several, YesNo
-from rrcollect.publish.texts import fingerprint
+from rrcollect.publish.texts import fingerprints
 
 MOST_ROUNDS = 1000
 
@@ -178,7 +178,7 @@ class Question(Document):
     @property
     def fingerprints(self) -> frozenset[str]:
         """Of the words in which it is asked, in all languages: what ledgers know a question by."""
-        return frozenset(map(fingerprint, self.text.values()))
+        return fingerprints(self.text, self.help)
 
     @property
     def sentences(self) -> Sentences:

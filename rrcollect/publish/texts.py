@@ -11,7 +11,11 @@ Rules
    cover the lines above and below, which are not its writer's.
 5. A text for people is a map from language to text, {"en": "Ever doped?"}; the survey's own language is always there.
 6. Two texts say the same if their letters and digits do (`fingerprint`): a question asked again in capitals, with other
-   punctuation, spacing or accents, or in letters of another script that look the same (`ALIKE`), is the same question.
+   punctuation, spacing or accents, or in letters that look the same, of another script (`ALIKE`) or two for one
+   (`PAIRS`), is the same question.  A number before it ("3. ", "Q3: ", "(c) ", "iv) ") is none of its words.  Of a text
+   without letters its digits and pictures are compared.
+7. What is asked may stand in the text, in the help below it, or in both: each of them is known, and both together
+   (`fingerprints`).
 """
 
 from __future__ import annotations
@@ -19,6 +23,7 @@ from __future__ import annotations
 import hashlib
 import re
 import unicodedata
+from collections.abc import Mapping
 
 JOINER, NON_JOINER = "\u200d", "\u200c"
 JOINING = "\u0620-\u0dff"  # from Arabic to Sinhala: where a non-joiner changes what is seen
@@ -51,10 +56,16 @@ ALIKE = (
     "m\u043c\u03bc", "o\u043e\u03bf0\u0585\u00f8", "p\u0440\u03c1", "q\u051b", "s\u0455", "t\u0442\u03c4",
     "u\u057d", "w\u051d", "x\u0445\u03c7", "y\u0443\u03c5\u03b3", "z\u03b6",
 )  # fmt: skip
+PAIRS = {"d": "cl", "m": "rn", "w": "vv"}  # one letter that looks like two
+_NUMBER = re.compile(  # what numbers a question: digits, a letter or a small Roman number, and a mark; also "2. a) "
+    r"(?:[\W_]*(?:[^\W\d_]?\d{1,3}(?:\.\d{1,3})*\s*(?:[)\]}.:\u3001](?!\d)|[-\u2013\u2014](?=\s+\D))"
+    r"|(?:[^\W\d_]|[ivx]{2,5})\s*(?:[)\]}]|[.:\u3001](?=[\s)\]}])|[-\u2013\u2014](?=\s))))+"
+)
 _HIDDEN = re.compile("[" + "".join(f"{re.escape(chr(a))}-{re.escape(chr(b))}" for a, b in HIDDEN) + "]")
 _VISIBLE = re.compile(f"[^{BLANK}\n{JOINER}{NON_JOINER}\ufe00-\ufe0f]")
 _PILE = re.compile(f"[{MARKS}]{{{TALLEST + 1}}}")
-_ALIKE = str.maketrans({letter: group[0] for group in ALIKE for letter in group})
+_FIRST = str.maketrans({letter: group[0] for group in ALIKE for letter in group})
+_ALIKE = _FIRST | {ord(x): PAIRS[group[0]].translate(_FIRST) for group in ALIKE if group[0] in PAIRS for x in group}
 _LOOSE_JOINER = re.compile(f"(?:^|[{BLANK}\n{JOINER}]){JOINER}|{JOINER}(?:$|[{BLANK}\n])")
 _LOOSE_NON_JOINER = re.compile(f"(?<![{JOINING}]){NON_JOINER}|{NON_JOINER}(?![{JOINING}])")
 
@@ -85,11 +96,26 @@ def _checked(text: str, also: str) -> str:
 
 
 def fingerprint(text: str) -> str:
-    """A hash that is equal for texts with the same letters and digits, however they are spaced, marked or cased.
+    """A hash that is equal for texts with the same letters and digits, however numbered, spaced, marked or cased.
 
-    >>> fingerprint("Ever doped?") == fingerprint("ever  DOPED") == fingerprint("Ever d\\u043eped?")
+    >>> fingerprint("Ever doped?") == fingerprint("2. ever  DOPED") == fingerprint("Ever d\\u043eped?")
     True
     """
-    folded = "".join(c.upper().lower() for c in unicodedata.normalize("NFKD", text))  # each by itself: ß is ss
-    plain = "".join(c for c in folded if unicodedata.category(c)[0] in "LN").translate(_ALIKE)
-    return hashlib.sha256((plain or text).encode()).hexdigest()
+    whole = "".join(c for c in unicodedata.normalize("NFKD", text) if unicodedata.category(c)[0] != "M")
+    folded = "".join(c.upper().lower() for c in whole)  # each by itself: ß is ss
+    number = _NUMBER.match(folded)
+    plain = _compared(folded[number.end() if number else 0 :]) or _compared(folded)
+    return hashlib.sha256(plain.translate(_ALIKE).encode()).hexdigest()
+
+
+def _compared(text: str) -> str:
+    """Letters and digits; if there are no letters, digits and pictures."""
+    kinds = [unicodedata.category(c) for c in text]
+    kept = "LN" if any(kind[0] == "L" for kind in kinds) else "NS"
+    return "".join(c for c, kind in zip(text, kinds, strict=True) if kind[0] in kept and kind != "Sk")
+
+
+def fingerprints(*passages: Mapping[str, str]) -> frozenset[str]:
+    """Of each of these texts by language, and of those of one language together."""
+    spoken = [[text[language] for text in passages if language in text] for language in set().union(*passages)]
+    return frozenset(fingerprint(text) for texts in spoken for text in (*texts, " ".join(texts)))

@@ -22,7 +22,8 @@ from tests.support.devices import POLICY, envelope, question
 
 FOLDER = Path(__file__).parents[2] / "rrcollect" / "web" / "src" / "words"
 PLACE = re.compile(r"\{([a-z]+)\}")
-COUNTED = {  # the counts that each of these sentences is said of
+COUNTED = {
+    "smallest_crowd": range(2, 1001),  # the counts that each of these sentences is said of
     "moment": range(1, 32), "reports": range(1, 1001), "rounds": range(2, 1001), "panel": range(2, 1001),
     "ask_one": range(2, 201), "drew_one": range(2, 201), "origins": range(2, 17), "scroll": range(7, 201),
     "switched_one": range(2, 1001), "case_one": range(2, 1001), "life_part": range(2, 1001),

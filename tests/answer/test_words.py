@@ -9,9 +9,10 @@ import pytest
 
 from rrcollect import Attribute, EveryAttributeOf, ParameterError, Survey
 from rrcollect.errors import AlreadyAnswered, BudgetExhausted
-from rrcollect.publish.texts import ALIKE, fingerprint
-from tests.support.devices import PUBLISHER, Policy, client, envelope, question
+from rrcollect.publish.texts import ALIKE, PAIRS, fingerprint
+from tests.support.devices import KEY, PUBLISHER, VECTORS, Policy, client, envelope, load, question, survey
 from tests.support.republishing import CountingSource
+from tests.vectors.text_cases import OTHERS
 
 SAME = [
     "Ever doped?",
@@ -142,7 +143,7 @@ def test_aliases_are_a_tuple_of_names(aliases):
 def test_the_search_catches_a_ledger_that_does_not_look_at_words(tmp_path, monkeypatch):
     """The planted bug: fingerprints that are never found."""
     fresh = itertools.count()
-    monkeypatch.setattr("rrcollect.publish.question.fingerprint", lambda text: str(next(fresh)))
+    monkeypatch.setattr("rrcollect.publish.texts.fingerprint", lambda text: str(next(fresh)))
     source = CountingSource()
     device = client(tmp_path, attributes=["a", "b"], source=source)
     for name in ("a", "b"):
@@ -174,6 +175,7 @@ APART = [
     ("Вы принимали допинг?", "Вы принимали кофе?"),
     ("In 2010?", "In 2012?"),
     ("7", "8"),
+    *[(one, other) for one, others in OTHERS.items() for other in others],
 ]
 
 
@@ -196,6 +198,40 @@ def test_the_browser_client_has_the_same_table_of_letters():
     table = re.search(r"const ALIKE = (\[.*?\n\]);", text, re.DOTALL)[1]
     assert json.loads(re.sub(r",\s*\]", "]", table)) == list(ALIKE)
     assert len("".join(ALIKE)) == len(set("".join(ALIKE)))
+    pairs = re.search(r"const PAIRS = (\{.*?\});", text)[1]
+    assert dict(re.findall(r'(\w): "(\w+)"', pairs)) == PAIRS
+
+
+KNOWN = load(VECTORS / "words.json")
+
+
+@pytest.mark.parametrize("vector", [one for one in KNOWN if one["like"] is not None], ids=lambda one: str(one["text"]))
+def test_the_same_in_other_signs_numbers_or_places_draws_nothing(tmp_path, vector):
+    """Of the words of a question each way in which they were changed: in its text, in its help, or from one to the
+    other.  Old fingerprints (text alone; letters of two for one, numbers and punctuation counted) drew again."""
+    source, first = CountingSource(), KNOWN[vector["like"]]
+    device = client(tmp_path, attributes=["a", "b"], source=source)
+    language = next(iter(vector["text"]))
+    for name, asked_in, of in (("a", "en", first), ("b", language, vector)):
+        asked = question(id="q", attribute=name, text=of["text"], help=of["help"])
+        titled = {"title": dict.fromkeys([*of["text"], *of["help"]], "T"), "language": asked_in}
+        if asked_in not in of["help"]:
+            asked = question(id="q", attribute=name, text=of["text"], help={**of["help"], asked_in: f"Help of {name}"})
+        accepted = device.accept(envelope(asked, name=name, **titled))
+        if name == "a":
+            device.answer(accepted, "q", True)
+        else:
+            with pytest.raises(AlreadyAnswered, match="these words"):
+                device.answer(accepted, "q", never)
+    assert source.times == 1
+
+
+def test_publishing_warns_of_two_questions_in_the_same_words():
+    same = {"help": "Think of the last twelve months."}
+    one, other = question(**same), question(id="q2", attribute="b", **same)
+    (warning,) = survey(one, other).publish([KEY]).warnings
+    assert "questions 'q1' and 'q2' have the same text or help" in warning
+    assert survey(one, question(id="q2", attribute="b")).publish([KEY]).warnings == ()
 
 
 # ---- names that were used as one are one for good -------------------------------------------------------------------

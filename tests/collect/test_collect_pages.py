@@ -16,7 +16,7 @@ from tests.support.kept_rows import kept_rows
 
 HOSTILE = '<img src=x onerror="document.title=\'owned\'"> <script>document.title="owned"</script> =cmd|calc!A1'
 FOCUSED = "document.querySelector('rr-survey').shadowRoot.activeElement"
-VECTOR_FILES = ("draws", "sets", "asked", "numbers", "drawn", "settings", "tickets", "explained")
+VECTOR_FILES = ("draws", "sets", "asked", "numbers", "drawn", "settings", "tickets", "explained", "words")
 LATE = """const real = crypto.getRandomValues.bind(crypto);  // the moment of sending is the last that may be drawn
 crypto.getRandomValues = (array) => (array.byteLength === 7 ? array.fill(255) : real(array));"""
 

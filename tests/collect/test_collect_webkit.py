@@ -20,7 +20,7 @@ ELEMENT = "document.querySelector('rr-survey').shadowRoot"
 BUTTON = f"[...{ELEMENT}?.querySelectorAll('button') ?? []].find((one) => one.innerText.trim() === a[0])"
 FAMILIES, TABLES = (
     ("surveys", "reports", "withdrawals"),
-    ("draws", "sets", "asked", "numbers", "drawn", "settings", "tickets"),
+    ("draws", "sets", "asked", "numbers", "drawn", "settings", "tickets", "words"),
 )
 
 JUDGED = """<!doctype html><script type="module">

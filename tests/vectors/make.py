@@ -10,6 +10,7 @@ numbers.json          draws for a number in a range, with the answer each number
 drawn.json            what a device draws when it accepts a survey: the question it asks, the round of each panel
 settings.json         policies, and whether a device takes them
 explained.json        surveys and ledgers, and what people are told about them
+words.json            texts and helps of questions, and the fingerprints that ledgers know them by
 tickets.json          invites as typed, with what they are, and the tickets derived from them
 
 The cases stand in the modules beside this one.
@@ -43,7 +44,7 @@ from tests.vectors.survey_cases import (
     bad_surveys,
     good,
 )
-from tests.vectors.text_cases import bad_texts
+from tests.vectors.text_cases import bad_texts, words
 from tests.vectors.ticket_cases import tickets, typed
 from tests.vectors.withdrawal_cases import bad_withdrawals, good_withdrawals
 
@@ -91,7 +92,7 @@ def withdrawals() -> Iterator[tuple[str, Any]]:
 def texts() -> dict[str, str]:
     """The text of every file, by its name in this folder."""
     tables = {"draws": draws(), "sets": sets(), "asked": asked(), "numbers": numbers(), "drawn": drawn(),
-              "settings": settings(), "explained": explained(),
+              "settings": settings(), "explained": explained(), "words": words(),
               "tickets": {"typed": typed(), "tickets": tickets()}}  # fmt: skip
     found = {f"{name}.json": json.dumps(table, indent=1, sort_keys=True) + "\n" for name, table in tables.items()}
     for family in (surveys, reports, withdrawals):

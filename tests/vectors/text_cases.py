@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
+from rrcollect import Question
 from tests.vectors.parts import FAMILY, PUBLISHER, with_question, with_survey
 
 HIDES = {
@@ -40,6 +42,32 @@ PILES_UP = {
     "thai": "\u0e01" + "\u0e47" * 5, "first": "\u0301" * 5 + "a", "arabic": "\u0645" + "\u064e" * 5,
     "inside": "a" + "\u0336" * 9 + "b",
 }  # fmt: skip
+SAME = {  # in other letters, signs or numbers, the same question
+    "Ever doped?": (
+        "EVER DOPED", "ever  doped ?!", "Ever d\u043eped?", "\u0395\u03bder doped?", "\u1eb8ver d\u1ecdp\u1eb9d?",
+        "\uff25ver doped?", "Ever cloped?", "3. Ever doped?", "12) Ever doped?", "(c) Ever doped?", "Q3: Ever doped?",
+        "iv) Ever doped?", "\u0399. Ever doped?", "1.2.3 \u2013 Ever doped?", "# 4: Ever doped?", "2. a) Ever doped?",
+        "5\u3001Ever doped?", "\uff11\uff0eEver doped?", "\u0661. Ever doped?", "\u0623) Ever doped?",
+    ),
+    "Warm milk?": ("vvarrn rnilk", "VVARRN RNILK?", "\u051darm milk?", "warrn milk"),
+    "Were you ill in 2010?": ("Were you iIl in 2O1O?",),
+    "Auf der Stra\u00dfe?": ("AUF DER STRASSE?",),
+    "\U0001f489?": ("\U0001f489", "\U0001f489 !", "\u2026 \U0001f489\ufe0f ?", "7. \U0001f489"),
+    "\U0001f44d\U0001f3fd?": ("\U0001f44d?", "\U0001f44d\U0001f3ff"),
+    "?": ("!", "??"),
+}  # fmt: skip
+OTHERS = {  # and these are not
+    "Ever doped?": ("Ever hoped?", "Never doped?"),
+    "In 2010: ever?": ("In 2011: ever?",),
+    "3 times or more?": ("4 times or more?",),
+    "1.5 litres?": ("2.5 litres?",),
+    "3 - 4 drinks?": ("5 - 6 drinks?",),
+    "12:30, asleep?": ("13:30, asleep?",),
+    "U.S. citizen?": ("E.U. citizen?",),
+    "7": ("8", "7.1"),
+    "7.": ("8.",),
+    "\U0001f489?": ("\U0001f3c5?", "\U0001f489\U0001f489?"),
+}
 TAGS = {
     "upper": "EN", "underscore": "en_US", "one_letter": "e", "four_letters": "engl", "small_region": "en-us",
     "long_region": "en-USA", "empty": "", "dash": "en-", "newline": "en\n", "private": "x-klingon", "digits": "e2",
@@ -98,3 +126,31 @@ def bad_texts() -> Iterator[tuple[str, str, bytes]]:
     yield "help_not_in_the_language", "MalformedDocument", with_question(help=other)
     yield "another_language_nowhere", "MalformedDocument", with_survey(language="de")
     yield "only_a_region_of_the_language", "MalformedDocument", with_survey(title={"en-US": "x"})
+
+
+def words() -> list[dict[str, Any]]:
+    """Texts with their help, and the fingerprints of each; `like` is the place of the text that it is the same as."""
+    found: list[dict[str, Any]] = []
+
+    def add(text: dict[str, str], help: dict[str, str], like: int | None = None) -> int:
+        made = Question.model_construct(text=text, help=help)
+        found.append({"text": text, "help": help, "fingerprints": sorted(made.fingerprints), "like": like})
+        return len(found) - 1
+
+    for table in (SAME, OTHERS):
+        for one, others in table.items():
+            place = add({"en": one}, {})
+            for other in others:
+                add({"en": other}, {}, place if table is SAME else None)
+    place = add({"en": "Question A"}, {"en": "Ever doped?"})
+    for text, help in (
+        ({"en": "Question B"}, {"en": "EVER DOPED"}),
+        ({"en": "Ever doped?"}, {}),
+        ({"de": "Frage"}, {"fr": "2. Ever doped"}),
+        ({"en": "Question A. Ever"}, {"en": "doped?"}),
+        ({"en": "Question", "de": "Frage"}, {"en": "A: ever doped?"}),
+    ):
+        add(text, help, place)
+    add({"en": "Question"}, {"en": "Otherwise"})
+    add({"en": "x", "__proto__": "y"}, {"constructor": "z"})
+    return found

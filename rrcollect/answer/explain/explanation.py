@@ -7,6 +7,7 @@ Rules
 2. How many bits a report carries is said of each question, rounded up (`bits_of`), and added up where reports travel
    together (`carried`): many small answers mark a person as one large one does.
 3. An answer that tells the truth by itself is said plainly, with its chance.
+4. The smallest crowd of a release is said as what it is: signed by whoever asks, and nothing that a device can check.
 """
 
 from __future__ import annotations
@@ -78,6 +79,7 @@ def survey_lines(
     else:
         yield Line(say("collector"))
         yield from theirs(survey.collector)
+        yield Line(say("smallest_crowd", count=str(survey.minimum)))
     if survey.segments:
         yield Line(say("segments"))
         yield from theirs("\n".join(_segments(survey, language)))

@@ -38,7 +38,7 @@ export { canonical, read, readCanonical } from "./publish/canonical.mjs";
 export { verifyEnvelope } from "./publish/envelope.mjs";
 export { readReport, reportBytes } from "./publish/report.mjs";
 export { readSurvey, segmentValues } from "./publish/survey.mjs";
-export { say } from "./publish/texts.mjs";
+export { fingerprints, say } from "./publish/texts.mjs";
 export { checkInvite, ticket } from "./publish/tickets.mjs";
 
 /**

@@ -1,6 +1,7 @@
 // Whether, for whom and around which draw a question is answered: times, words, origins, tickets, a no, a withdrawal.
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import test from "node:test";
 import * as rr from "../../../rrcollect/web/src/index.mjs";
 import { Collector, INVITES, accepted, bytes, device, document, envelope, policy, refused, signed, unread, withdrawal } from "./device.mjs";
@@ -43,6 +44,20 @@ test("the same words under another attribute are refused, in any language, case 
   const sharp = device({ attributes: ["a", "b"] }), strasse = (name, attribute, words) => sharp.accept(envelope({ name }, { attribute, text: { en: words } }));
   await sharp.answer(await strasse("one", "a", "Wohnen Sie in dieser Straße?"), "q1", true);
   await assert.rejects(sharp.answer(await strasse("two", "b", "WOHNEN SIE IN DIESER STRASSE?"), "q1", unread), refused("AlreadyAnswered"));
+});
+
+test("the help of a question counts, and words that were numbered, moved or spelt in look-alikes", async () => {
+  const known = JSON.parse(readFileSync(new URL("../../vectors/words.json", import.meta.url), "utf8")), alike = known.filter(({ like }) => like !== null);
+  assert.ok(alike.length > 30);
+  for (const { text, help, like } of alike) {
+    const client = device({ attributes: ["doped", "tested"] }), first = known[like], languages = Object.keys({ ...text, ...help });
+    await client.answer(await client.accept(envelope({}, { text: first.text, help: first.help })), "q1", true);
+    const titled = { name: "again", language: Object.keys(text)[0], title: Object.fromEntries(languages.map((one) => [one, "T"])) };
+    const own = Object.keys(text)[0], helped = Object.keys(help).length ? { ...help, [own]: help[own] ?? "Help" } : {};
+    const survey = await client.accept(envelope(titled, { attribute: "tested", text, help: helped }));
+    await assert.rejects(client.answer(survey, "q1", unread), refused("AlreadyAnswered", /'doped'/));
+    assert.equal((await client.budget()).draws.length, 1);
+  }
 });
 
 test("words are remembered of every survey that repeats an answer", async () => {

@@ -32,7 +32,7 @@ class Tape {
   }
 }
 
-export async function judge(rr, { surveys, reports, draws, settings, withdrawals = {}, sets = [], asked = [], numbers = [], drawn = { uniform: [], accepting: [] }, tickets = { typed: [], tickets: [] }, explained = { surveys: [], budgets: [] } }) {
+export async function judge(rr, { surveys, reports, draws, settings, withdrawals = {}, sets = [], asked = [], numbers = [], drawn = { uniform: [], accepting: [] }, tickets = { typed: [], tickets: [] }, explained = { surveys: [], budgets: [] }, words: known = [] }) {
   const wrong = [];
   let judged = 0;
   for (const [name, it] of Object.entries(surveys)) {
@@ -143,6 +143,11 @@ export async function judge(rr, { surveys, reports, draws, settings, withdrawals
   for (const { invite, survey, question, round, ticket } of tickets.tickets) {
     const said = await rr.ticket(invite, survey, question, round);
     if (said !== ticket) wrong.push(`ticket of ${invite}, ${survey}, ${question}, ${round}: ${said}`);
+    judged++;
+  }
+  for (const { text, help, fingerprints } of known) {
+    const said = [...await rr.fingerprints(text, help)].sort();
+    if (String(said) !== String(fingerprints)) wrong.push(`words ${JSON.stringify([text, help])}: ${said}`);
     judged++;
   }
   return { wrong, judged };

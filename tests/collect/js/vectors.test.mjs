@@ -13,7 +13,7 @@ const all = (family) => Object.fromEntries(
 test("every vector is judged as Python judges it", async () => {
   const { wrong, judged } = await judge(rr, {
     ...Object.fromEntries(["surveys", "reports", "withdrawals"].map((kind) => [kind, all(kind)])),
-    ...Object.fromEntries(["draws", "sets", "asked", "numbers", "drawn", "settings", "explained", "tickets"].map((name) => [name, load(`${name}.json`)])),
+    ...Object.fromEntries(["draws", "sets", "asked", "numbers", "drawn", "settings", "explained", "tickets", "words"].map((name) => [name, load(`${name}.json`)])),
   });
   assert.deepEqual(wrong, []);
   assert.ok(judged > 1000, `${judged}`);
@@ -43,4 +43,6 @@ test("the judge can fail", async () => {
   const gullible = { ...rr, checkInvite: async (typed) => typed.trim().toLowerCase(), ticket: async (invite) => invite };
   const { wrong: mistyped } = await judge(gullible, { surveys: {}, reports: {}, draws: [], settings: [], tickets });
   assert.ok(mistyped.length > tickets.tickets.length + 50);
+  const known = load("words.json"), literal = { ...rr, fingerprints: async (text) => Object.values(text) };
+  assert.equal((await judge(literal, { ...empty, words: known })).wrong.length, known.length);
 });

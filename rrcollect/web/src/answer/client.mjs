@@ -17,7 +17,7 @@ import { hex } from "../publish/keys.mjs";
 import { truthsOf } from "../publish/kinds.mjs";
 import { reportBytes, withAnswer } from "../publish/report.mjs";
 import { MOST_REPEATED, bitsOf, questionOf, reportValues } from "../publish/survey.mjs";
-import { fingerprint, say } from "../publish/texts.mjs";
+import { fingerprints, say } from "../publish/texts.mjs";
 import { ticket } from "../publish/tickets.mjs";
 import { acceptSurvey, acceptWithdrawal, checkOpen, checkRound, checkTrust, checkVersion, rememberLog } from "./acceptance.mjs";
 import { answeredRound, askedOf, notClosed, panelOf, surveyKey, uniform } from "./asking.mjs";
@@ -165,7 +165,7 @@ export class Client {
       refuse("ParameterError", survey.inviteOnly ? "this survey requires an invite" : "this survey asks for no invite");
     }
     const spent = invite === null ? null : await ticket(invite, digest, questionId, round);
-    const prints = await Promise.all(Object.values(question.text).map(fingerprint));
+    const prints = await fingerprints(question.text, question.help);
     const id = hex(randomBytes(16, systemSource)), start = this.now();
     /** The report, complete but for its answer. @param {Record<string, string>} said segments */
     const spelled = (said) => new TextDecoder().decode(reportBytes({

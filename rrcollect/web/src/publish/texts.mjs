@@ -49,12 +49,31 @@ const ALIKE = [
   "u\u057d", "w\u051d", "x\u0445\u03c7", "y\u0443\u03c5\u03b3", "z\u03b6",
 ];
 
-const LOOKS = new Map(ALIKE.flatMap((group) => Array.from(group, (letter) => [letter, group[0]])));
+/** One letter that looks like two. @type {Record<string, string>} */
+const PAIRS = { d: "cl", m: "rn", w: "vv" };
 
-/** A hash that is equal for texts with the same letters and digits, however they are spaced, marked or cased.
+const FIRST = new Map(ALIKE.flatMap((group) => Array.from(group, (letter) => [letter, group[0]])));
+const first = (/** @type {string} */ text) => Array.from(text, (c) => FIRST.get(c) ?? c).join("");
+const LOOKS = new Map(Array.from(FIRST, ([letter, one]) => [letter, first(PAIRS[one] ?? one)]));
+
+/** What numbers a question: digits, a letter or a small Roman number, and a mark; also "2. a) ". */
+const NUMBER = new RegExp("^(?:[^\\p{L}\\p{N}]*(?:\\p{L}?\\p{Nd}{1,3}(?:\\.\\p{Nd}{1,3})*\\s*(?:[)\\]}.:\\u3001](?!\\p{Nd})|[-\\u2013\\u2014](?=\\s+\\P{Nd}))"
+  + "|(?:\\p{L}|[ivx]{2,5})\\s*(?:[)\\]}]|[.:\\u3001](?=[\\s)\\]}])|[-\\u2013\\u2014](?=\\s))))+", "u");
+
+/** Letters and digits; if there are no letters, digits and pictures. @param {string} text */
+const compared = (text) => (text.match(/\p{L}/u.test(text) ? /[\p{L}\p{N}]/gu : /(?!\p{Sk})[\p{N}\p{S}]/gu) ?? []).join("");
+
+/** A hash that is equal for texts with the same letters and digits, however they are numbered, spaced, marked or cased.
  * @param {string} text */
 export function fingerprint(text) {
-  const folded = Array.from(text.normalize("NFKD"), (c) => c.toUpperCase().toLowerCase()).join("");
-  const plain = (folded.match(/[\p{L}\p{N}]/gu) ?? []).map((c) => LOOKS.get(c) ?? c).join("");
-  return sha256(encoder.encode(plain || text));
+  const folded = Array.from(text.normalize("NFKD").replace(/\p{M}/gu, ""), (c) => c.toUpperCase().toLowerCase()).join("");
+  const plain = compared(folded.replace(NUMBER, "")) || compared(folded);
+  return sha256(encoder.encode(Array.from(plain, (c) => LOOKS.get(c) ?? c).join("")));
+}
+
+/** Of the text of a question, of its help, and of both together, in every language.
+ * @param {Record<string, string>} text @param {Record<string, string>} help @returns {Promise<string[]>} */
+export async function fingerprints(text, help) {
+  const spoken = Object.keys({ ...text, ...help }).map((language) => [text, help].flatMap((one) => (Object.hasOwn(one, language) ? [one[language]] : [])));
+  return [...new Set(await Promise.all(spoken.flatMap((texts) => [...texts, texts.join(" ")]).map(fingerprint)))];
 }
