@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 from xdist.scheduler import LoadScopeScheduling
 
+from tests.support.accounts import living_in
 from tests.support.marks import MARKS, left_out, marks_of
 from tests.support.quick import LEFT_OUT, Quick
 
@@ -55,14 +56,11 @@ class ByTestButTogether(LoadScopeScheduling):
 
 
 @pytest.fixture(autouse=True, scope="session")
-def data_folder(tmp_path_factory):
-    """The ledger of `rrcollect randomise` lies in the user's data folder; that of the tests is not the user's."""
-    before = os.environ.get("XDG_DATA_HOME")
-    os.environ["XDG_DATA_HOME"] = str(tmp_path_factory.mktemp("data"))
-    yield
-    del os.environ["XDG_DATA_HOME"]
-    if before is not None:
-        os.environ["XDG_DATA_HOME"] = before
+def home_of_the_tests(tmp_path_factory):
+    """The ledger of `rrcollect randomise` lies in the account's home folder; that of the tests is not the account's."""
+    with pytest.MonkeyPatch.context() as patch:
+        living_in(patch, tmp_path_factory.mktemp("home"))
+        yield
 
 
 def pytest_xdist_make_scheduler(config, log):

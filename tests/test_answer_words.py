@@ -9,6 +9,7 @@ from rrcollect import classic
 from server_agg import analyse
 from server_agg.answer_words import NO, YES, yes_or_no
 from server_agg.errors import UnclearAnswer
+from tests.support.accounts import living_in
 from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, refused, signed_survey
 
 TYPED = {
@@ -23,7 +24,7 @@ DIE = classic.forced_response(yes="1/6", no="1/6")
 @pytest.fixture
 def desk(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    living_in(monkeypatch, tmp_path / "home")
     signed_survey(tmp_path)
     return tmp_path
 

@@ -8,8 +8,10 @@ Rules
    Packed answers may; without ids the whole table is drawn once, whatever the question and the round.
 3. The file is judged whole and the output begun, then people are reserved, then the first random byte is drawn.  What
    fails after that leaves people reserved without answers, and says so; the way on is the recorded opt-in.
-4. The ledger has a fixed place, $XDG_DATA_HOME/rrcollect/bulk-ledger.sqlite3, which does not depend on the name or the
-   folder of the truths: a copy of them elsewhere finds the same ledger.
+4. The ledger has a fixed place, .local/share/rrcollect/bulk-ledger.sqlite3 in the home folder of the account, as the
+   system's list of accounts has it.  It depends neither on the name or the folder of the truths nor on $HOME or another
+   variable: a copy of them elsewhere finds the same ledger, and so does the same account by cron, by sudo or by hand.
+   It is named before anything is reserved, and so is that it is new and knows nobody.
 5. No output is overwritten, and it appears when it is whole.  A truth is shown nowhere.
 """
 
@@ -65,7 +67,7 @@ def add_randomise(parser: ArgumentParser) -> None:
         ("--round", int, "the round it answers (default: 0)"),
         ("--by", str, "a column with a segment; sent as it is", {**MANY, "metavar": "COLUMN"}),
         *(DESIGN, KIND),
-        ("--ledger", Path, "who was drawn before (default: bulk-ledger.sqlite3 in your data folder)"),
+        ("--ledger", Path, "who was drawn before (default: bulk-ledger.sqlite3 in the account's data folder)"),
         ("--alias", str, "an earlier name of the attribute, PUBLISHER/ATTRIBUTE", {**MANY, "metavar": "NAME"}),
         ("--draw-again", bool, "draw also who was drawn before; with --because"),
         ("--because", str, "why; kept in the ledger with the time", {"metavar": "REASON"}),
@@ -96,6 +98,7 @@ def randomise(options: Namespace) -> Output:
         roster = read_roster(options.truths, options.column, cells_of(asked.kind), tell=tell, **how)
     with _told_who_is_reserved() as people, new_file(options.out, force=None) as partial:
         partial.touch()  # a place that cannot be written is told before anybody is reserved
+        _name(ledger)
         reserved = _reserve(options, accepted, roster, ledger)
         people.append(int(reserved.new.sum()))
         if _packed(options):
@@ -163,10 +166,24 @@ def _asked(options: Namespace) -> ColumnQuestion:
 
 def _default_ledger() -> Path:
     """The ledger's fixed place (rule 4), its folder made."""
-    data = os.environ.get("XDG_DATA_HOME") or Path.home() / ".local" / "share"
-    folder = Path(data, "rrcollect")
+    try:
+        import pwd
+
+        home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
+    except (ImportError, KeyError):
+        raise Incomplete(
+            "this account has no home folder: name the ledger, --ledger FILE, the same one always"
+        ) from None
+    folder = home / ".local" / "share" / "rrcollect"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder / "bulk-ledger.sqlite3"
+
+
+def _name(ledger: BulkLedger) -> None:
+    """Tell which ledger it is (rule 4)."""
+    runs = len(ledger.runs())
+    known = f"{runs:,} {'run' if runs == 1 else 'runs'} before" if runs else "new: it knows nobody who was drawn before"
+    sys.stderr.write(f"ledger {ledger.path}, {known}\n")
 
 
 def _reserve(options: Namespace, accepted: AcceptedSurvey | None, roster: Roster, ledger: BulkLedger) -> Reservation:

@@ -166,6 +166,37 @@ def test_publishing_warns_of_what_devices_refuse(desk, capsys):
     assert quiet["warnings"] == []
 
 
+def test_publishing_compares_with_the_version_before(desk, capsys):
+    """`--before`: options in another order, or other possible answers, are refused by devices that answered."""
+
+    def publish(version, before, *changes):
+        text = template_text().replace("version = 1", f"version = {version}", 1)
+        for old, new in changes:
+            assert old in text
+            text = text.replace(old, new, 1)
+        (desk / "next.toml").write_text(text)
+        words = ["next.toml", "--key", "publisher.pem", "--out", f"{version}.signed.json", "--force"]
+        return ["publish", *words, *(["--before", f"{before}.signed.json"] if before else [])]
+
+    assert main(publish(1, None)) == 0
+    capsys.readouterr()
+    turned = ('"A contract", "A medal"', '"A medal", "A contract"')
+    assert json_of(capsys, *publish(2, None, turned))["warnings"] == []
+    (order,) = json_of(capsys, *publish(2, 1, turned))["warnings"]
+    assert "question 'tempted': its options, or their order, are not those of the version before" in order
+    (bounds,) = json_of(capsys, *publish(2, 1, ("high = 40", "high = 50")))["warnings"]
+    assert "question 'hours': its possible answers are not those of the version before" in bounds
+    assert json_of(capsys, *publish(2, 1))["warnings"] == []
+    refused(capsys, 2, "expected an earlier version of 'clean-sport'", *publish(1, 2))
+    other = ('name = "clean-sport"', 'name = "other"')
+    refused(capsys, 2, "expected an earlier version of 'other'", *publish(3, 2, other))
+    assert main(["keygen", "--out", "stranger.pem"]) == 0
+    capsys.readouterr()
+    words = publish(3, 2)
+    words[words.index("publisher.pem")] = "stranger.pem"
+    refused(capsys, 3, "key", *words)
+
+
 def test_design_shows_the_candidates_with_reasons_and_warnings(capsys):
     said = json_of(capsys, "design", "--epsilon", "1", "--delta", "0.05", "--prevalence", "0.02")
     assert [(one["name"], one["chosen"]) for one in said["candidates"]] == [

@@ -13,6 +13,7 @@ import urllib.request
 import pytest
 
 import rrcollect
+from tests.support.accounts import living_in
 from tests.support.command_line import PROGRAM, run
 from tests.support.ports import free_port
 from tests.support.waiting import PATIENCE, until
@@ -73,7 +74,7 @@ def test_the_demo_in_the_background_finishes(tmp_path):
 def test_a_roster_in_the_background_is_randomised_to_its_end(tmp_path, monkeypatch, capsys, handler, ends):
     """As usual, Ctrl-C says how many people are reserved."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    living_in(monkeypatch, tmp_path / "home")
     (tmp_path / "t.csv").write_text("doped\n" + "yes\nno\n" * 25)
     draw = rrcollect.randomise_many
 

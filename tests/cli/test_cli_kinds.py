@@ -13,9 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rrcollect import BulkLedger, Choice, Number, Report, SetDesign, optimal_design
+from rrcollect import Choice, Number, Report, SetDesign, optimal_design
 from tests.inside.cli import cells_of
 from tests.inside.publish import YesNo
+from tests.support.accounts import living_in, reserved
 from tests.support.command_line import PROGRAM, SIGNED, at_a_terminal, json_of, main, refused, run
 
 SURVEY = """\
@@ -60,7 +61,7 @@ NAMES = ["Red", "Green", "Blue", "White", "Other"]
 @pytest.fixture
 def desk(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    living_in(monkeypatch, tmp_path / "home")
     (tmp_path / "survey.toml").write_text(SURVEY)
     assert main(["keygen", "--out", "publisher.pem"]) == 0
     assert main(["publish", "survey.toml", "--key", "publisher.pem", "--out", "survey.signed.json"]) == 0
@@ -165,7 +166,7 @@ def test_a_cell_that_is_not_a_truth_is_told_by_its_place(desk, capsys, column, c
     err = refused(capsys, 2, hint, *asked(column, "o.jsonl"))
     assert not cell or f" {cell}" not in err.replace(allowed, "")
     assert not os.path.exists("o.jsonl")
-    assert not os.path.exists("data") or BulkLedger("data/rrcollect/bulk-ledger.sqlite3").runs() == []
+    assert reserved(desk / "home") == []
 
 
 def test_bits_alone_of_options_and_numbers(desk, capsys):

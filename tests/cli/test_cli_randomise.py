@@ -12,6 +12,7 @@ import signal
 import sqlite3
 import subprocess
 from contextlib import closing
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -22,13 +23,13 @@ import rrcollect
 from rrcollect import BulkLedger, Design
 from server_agg import read_packed
 from server_agg.cli import gateway
+from tests.support.accounts import LEDGER, living_in, reserved
 from tests.support.command_line import PROGRAM, SIGNED, json_of, main, refused, run, signed_survey
 from tests.support.stopping import in_child
 
 HIDDEN = "secret-7Q"
 ASKED = ["--column", "doped", "--id", "person", "--question", "doped", *SIGNED]
 BITS = ["--column", "doped", "--epsilon", "1"]
-LEDGER = ["rrcollect", "bulk-ledger.sqlite3"]
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +44,12 @@ def desk(published, tmp_path, monkeypatch, capsys):
     for name in ("survey.signed.json", "publisher.pem.pub"):
         shutil.copy(published / name, tmp_path)
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path.parent / f"{tmp_path.name}-data"))
+    living_in(monkeypatch, home(tmp_path))
     return tmp_path
+
+
+def home(desk):
+    return desk.parent / f"{desk.name}-home"
 
 
 def write_csv(path, truths, word=lambda t: "yes" if t else "no", sport=lambda i: "cycling", first=0):
@@ -56,13 +61,12 @@ def write_csv(path, truths, word=lambda t: "yes" if t else "no", sport=lambda i:
 
 def kept():
     """The ledger of this test, in its fixed place."""
-    return BulkLedger(os.path.join(os.environ["XDG_DATA_HOME"], *LEDGER))
+    return BulkLedger(home(Path.cwd()) / LEDGER)
 
 
 def people():
-    """How many were reserved, run by run; a ledger that was never made has none."""
-    there = os.path.exists(os.path.join(os.environ["XDG_DATA_HOME"], *LEDGER))
-    return [run.people for run in kept().runs()] if there else []
+    """How many were reserved, run by run."""
+    return reserved(home(Path.cwd()))
 
 
 def errors_off(ones, n, design, holders):
@@ -355,8 +359,10 @@ def test_a_table_drawn_by_ids_is_not_drawn_without_them(desk, capsys):
 def test_runs_at_once_draw_everybody_once(desk, words):
     write_csv(desk / "t.csv", [True] * 3000)
     outs = [f"{i}.{'jsonl' if words is ASKED else 'bits'}" for i in range(4)]
-    started = [subprocess.Popen([*PROGRAM, "randomise", "t.csv", *words, "--out", out], stderr=subprocess.DEVNULL,
-                                stdout=subprocess.DEVNULL) for out in outs]  # fmt: skip
+    (home(desk) / LEDGER).parent.mkdir(parents=True)
+    place = ["--ledger", str(home(desk) / LEDGER)]
+    started = [subprocess.Popen([*PROGRAM, "randomise", "t.csv", *words, *place, "--out", out],
+                                stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL) for out in outs]  # fmt: skip
     assert sorted(process.wait() for process in started) == [0, 3, 3, 3]
     assert sum((desk / out).exists() for out in outs) == 1
     assert len(kept().runs()) == 1
@@ -391,9 +397,11 @@ def test_a_full_disk_after_the_reservation_says_who_is_reserved(desk, capsys):
     def small_disk() -> None:
         resource.setrlimit(resource.RLIMIT_FSIZE, (500_000, 500_000))
 
-    words = [*PROGRAM, "randomise", "t.csv", *ASKED, "--out", "o.jsonl"]
+    (home(desk) / LEDGER).parent.mkdir(parents=True)
+    place = ["--ledger", str(home(desk) / LEDGER)]
+    words = [*PROGRAM, "randomise", "t.csv", *ASKED, *place, "--out", "o.jsonl"]
     done = subprocess.run(words, preexec_fn=small_disk, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr.count("\n")) == (4, 1), done.stderr
+    assert (done.returncode, done.stderr.count("\n")) == (4, 2), done.stderr
     assert "4,000 people are reserved and have no answers" in done.stderr
     assert people() == [4000]
     assert not list(desk.glob("*o.jsonl"))
@@ -424,7 +432,7 @@ def rows_of_the_ledger():
 @pytest.mark.parametrize("words", [ASKED, BITS], ids=["ids", "bits"])
 def test_nothing_in_the_ledger_depends_on_a_truth(desk, capsys, words):
     """Not even a keyed digest: whoever has the key and knows all truths but one could test that one."""
-    os.makedirs(os.path.join(os.environ["XDG_DATA_HOME"], LEDGER[0]))
+    (home(desk) / LEDGER).parent.mkdir(parents=True)
     fresh, seen = kept().path.parent, []
     shutil.copytree(fresh, desk / "fresh")
     truths = desk / "t.csv"
@@ -635,3 +643,80 @@ def test_invalid_outputs_are_refused(desk, capsys):
     )
     assert people() == []
     assert not (desk / "o.csv").exists()
+
+
+# ---- names and words ------------------------------------------------------------------------------------------------
+
+
+def asked_again(published, desk, *changes):
+    """The same survey under another name, with what else is changed in its file, published with the same key."""
+    text = (published / "survey.toml").read_text()
+    for old, new in (('name = "clean-sport"', 'name = "again"'), *changes):
+        assert old in text
+        text = text.replace(old, new, 1)
+    (desk / "again.toml").write_text(text)
+    words = ["again.toml", "--key", str(published / "publisher.pem"), "--out", "again.signed.json"]
+    assert main(["publish", *words]) == 0
+    return [word.replace("survey.signed", "again.signed") for word in ASKED]
+
+
+def test_an_alias_is_said_by_an_option(published, desk, capsys):
+    """The same words under another attribute are refused; `--alias` says that both are one, and draws nobody again."""
+    write_csv(desk / "t.csv", [True] * 20)
+    assert main(["randomise", "t.csv", *ASKED, "--out", "a.jsonl"]) == 0
+    again = asked_again(published, desk, ('attribute = "doped"', 'attribute = "enhanced"'))
+    capsys.readouterr()
+    said = refused(capsys, 3, "these words were answered before", "randomise", "t.csv", *again, "--out", "b.jsonl")
+    assert "--alias NAME" in said
+    write_csv(desk / "t.csv", [True] * 22)
+    alias = ["--alias", "Example Institute/doped"]
+    assert json_of(capsys, "randomise", "t.csv", *again, *alias, "--out", "b.jsonl")["drawn_before"] == 20
+    refused(capsys, 3, "22 drawn before", "randomise", "t.csv", *again, "--out", "c.jsonl")  # one for good
+    refused(capsys, 3, "22 drawn before", "randomise", "t.csv", *ASKED, "--out", "c.jsonl")
+    assert people() == [20, 2]
+
+
+# ---- which ledger it is ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("variables", [{}, {"HOME": "elsewhere"}, {"HOME": "elsewhere", "XDG_DATA_HOME": "other"}])
+def test_by_hand_and_by_cron_it_is_one_ledger(desk, capsys, monkeypatch, variables):
+    """The place depended on $HOME and $XDG_DATA_HOME, which differ under cron and sudo: everybody was drawn twice."""
+    write_csv(desk / "t.csv", [True] * 20)
+    monkeypatch.setenv("HOME", str(desk / "by-hand"))
+    monkeypatch.setenv("XDG_DATA_HOME", str(desk / "by-hand" / "data"))
+    assert main(["randomise", "t.csv", *ASKED, "--out", "a.jsonl"]) == 0
+    capsys.readouterr()
+    for name in ("HOME", "XDG_DATA_HOME"):
+        monkeypatch.delenv(name)
+    for name, folder in variables.items():
+        monkeypatch.setenv(name, str(desk / folder))
+    refused(capsys, 3, "20 drawn before", "randomise", "t.csv", *ASKED, "--out", "b.jsonl")
+    assert people() == [20]
+
+
+def test_the_ledger_is_named_before_anybody_is_reserved(desk, capsys, monkeypatch):
+    write_csv(desk / "t.csv", [True] * 3)
+    told = []
+    reserve = BulkLedger.reserve
+
+    def watched(*given, **named):
+        told.append(capsys.readouterr().err)
+        return reserve(*given, **named)
+
+    monkeypatch.setattr(BulkLedger, "reserve", watched)
+    for number in range(2):
+        main(["randomise", "t.csv", *ASKED, "--out", f"{number}.jsonl"])
+    path = home(desk) / LEDGER
+    assert f"ledger {path}, new: it knows nobody who was drawn before\n" in told[0]
+    assert f"ledger {path}, 1 run before\n" in told[1]
+
+
+def test_an_account_without_a_home_names_its_ledger(desk, capsys, monkeypatch):
+    def nobody(number):
+        raise KeyError(number)
+
+    monkeypatch.setattr("pwd.getpwuid", nobody)
+    write_csv(desk / "t.csv", [True] * 3)
+    refused(capsys, 2, "--ledger FILE, the same one always", "randomise", "t.csv", *ASKED, "--out", "a.jsonl")
+    assert main(["randomise", "t.csv", *ASKED, "--ledger", "mine.sqlite3", "--out", "a.jsonl"]) == 0
