@@ -7,7 +7,8 @@
  *    in a closed shadow root into `client.answer`; the canonical text of the report is the first value the question has.
  * 2. Nothing of a person's gestures leaves the shadow root either: an event that bubbled would tell where it was clicked.
  * 3. The survey is `carried`: SurveyJS passes the reports on, next to a person's other answers, and people are told so.
- * 4. What people read is the signed text and our own lines, not a title of the SurveyJS document.
+ * 4. What people read is the signed text and our own lines, not a title of the SurveyJS document.  The publisher's words are
+ *    marked wherever they stand (question, help, options, unit), and a line of ours says so.
  * 5. What was drawn is not shown: who declined on seeing it would bias the estimate.
  *
  * SurveyJS is an argument, not an import: `addRandomised(await import("survey-core"), client, accepted)`.
@@ -84,13 +85,15 @@ async function draw(question, place, survey) {
   sheet.replaceSync(STYLE);
   root.adoptedStyleSheets = [sheet];
   for (const gesture of GESTURES) root.addEventListener(gesture, (event) => event.stopPropagation());
-  const { language } = navigator, asked = /** @type {Asked} */ (questionsFor(survey, { words, language }).find(({ id }) => id === question.asked.id));
-  const line = (/** @type {{text: string, foreign: boolean}} */ { text, foreign }) => make("p", foreign ? { class: "foreign", dir: "auto" } : {}, text);
+  const { language } = navigator, theirs = (/** @type {string} */ tag, /** @type {string} */ said) => make(tag, { class: "foreign", dir: "auto" }, said);
+  const asked = /** @type {Asked} */ (questionsFor(survey, { words, language }).find(({ id }) => id === question.asked.id));
+  const line = (/** @type {{text: string, foreign: boolean}} */ { text, foreign }) => (foreign ? theirs("p", text) : make("p", {}, text));
   const lines = surveyLines(survey, { words, language, page: true }), { text, help } = asked;
   const own = lines.filter((one) => one.question === asked.id && !one.foreign).slice(1); // after "Question 1 of 2:"
   const whole = lines.slice(lines.map((one) => one.question !== null).lastIndexOf(true) + 1), state = make("div");
   root.append(
-    make("p", { id: "text", class: "text", dir: "auto" }, text), ...(help ? [make("p", { dir: "auto" }, help)] : []),
+    make("p", { id: "text", class: "text" }, theirs("span", text)), ...(help ? [theirs("p", help)] : []),
+    make("p", { class: "small" }, ...words.parts("type", { type: theirs("span", words.say("this_type")) })),
     make("div", { class: "small" }, ...own.map(line)), state,
     make("details", { class: "small" }, make("summary", {}, words.say("what_leaves")), ...whole.map(line)),
   );
@@ -114,12 +117,16 @@ async function draw(question, place, survey) {
 /** How a truth is entered, by the question's kind. @param {Asked} asked @param {Words} words */
 function entryOf(asked, words) {
   if (asked.kind === "number") return new NumberEntry("text", asked, asked.unit, words);
-  return new Choice("text", asked.options, words.say(asked.kind === "yes_no" ? "choose_yes_no" : "choose_option"), words);
+  const marked = asked.kind === "yes_no" ? {} : { class: "foreign", dir: "auto" }; // yes and no are our words
+  const options = asked.options.map(({ truth, label }) => ({ truth, label: make("span", marked, label) }));
+  return new Choice("text", options, words.say(asked.kind === "yes_no" ? "choose_yes_no" : "choose_option"), words);
 }
 
 const STYLE = `
   :host { display: block; font: inherit; color: inherit; white-space: normal; overflow-wrap: anywhere; text-align: start; }
-  p { margin: .4em 0; } .text { font-size: 1.1em; font-weight: 600; } .foreign { border-inline-start: 3px solid #999; padding-inline-start: .6em; }
+  p { margin: .4em 0; } .text { font-size: 1.1em; font-weight: 600; }
+  .foreign { font-family: Georgia, "Liberation Serif", "Noto Serif", serif; unicode-bidi: isolate; white-space: pre-line; text-decoration-line: underline; text-decoration-style: dotted; text-decoration-color: #767676; text-decoration-thickness: 1px; text-underline-offset: .25em; }
+  p.foreign { border-inline-start: 3px solid #999; padding-inline-start: .6em; }
   .small { font-size: .875em; } details { margin-top: .5em; } [role="alert"]:not(:empty) { color: #b00020; }
   button { font: inherit; min-height: 2.75em; margin: .25em 0; margin-inline-end: .5em; padding: 0 1em; border: 1px solid #767676; border-radius: .4em; background: #fff; color: #1a1a1a; }
   button[aria-checked="true"] { background: #0b5cad; border-color: #0b5cad; color: #fff; }

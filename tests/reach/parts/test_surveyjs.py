@@ -65,9 +65,9 @@ class Pages(SimpleHTTPRequestHandler):
 def survey_at(origin: str) -> Survey:
     sports, design = [{"en": name} for name in ("Running", "Cycling", "Rowing", "Another")], optimal_design("ln 3")
     asked = {
-        "doped": {"text": "Have you ever doped?", "design": design},
+        "doped": {"text": "Have you ever doped?", "help": "In your whole life.", "design": design},
         "sport": {"text": "Which sport?", "kind": Choice(options=sports), "design": optimal_design("ln 3", options=4)},
-        "hours": {"text": "How many hours?", "kind": Number(low=0, high=40), "design": design},
+        "hours": {"text": "How many hours?", "kind": Number(low=0, high=40, unit={"en": "stunden"}), "design": design},
     }
     questions = [Question(id=f"q{i}", attribute=name, **asked[name]) for i, name in enumerate(asked, start=1)]
     fields = {"name": "clean-sport", "version": 1, "title": "Clean sport", "publisher": "Example Institute"}
@@ -153,6 +153,36 @@ def test_a_page_with_two_truths_and_one_draw_is_the_same_page(browser: Any) -> N
             assert told["Yes"] == told["No"]
             assert "onValueChanged rr_doped" in told["Yes"]
             assert "at 5,5" in told["Yes"]  # outside of the question gestures are seen
+
+
+UNMARKED = """(words) => test.roots.flatMap((root) => {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT), found = [];
+  while (walker.nextNode()) {
+    const { data, parentElement } = walker.currentNode, style = getComputedStyle(parentElement);
+    if (!words.some((word) => data.includes(word)) || parentElement.tagName === "STYLE") continue;
+    const marked = parentElement.matches(".foreign") && style.textDecorationStyle === "dotted";
+    if (!marked || !/underline/.test(style.textDecorationLine)) found.push(data);
+  }
+  return found;
+})"""
+
+
+def test_the_publishers_words_are_marked_wherever_they_stand(browser: Any) -> None:
+    """Text, help, options, units and what leaves the device: all of them stood there as if they were ours."""
+    with served() as (origin, survey), Visit(browser, viewport={"width": 390, "height": 844}) as visit:
+        form = Form(visit, origin, fill=0)
+        labels = [
+            label for question in survey.questions for option in question.kind.labels for label in option.values()
+        ]
+        theirs = [text for question in survey.questions for text in (*question.text.values(), *question.help.values())]
+        theirs += [*labels, "stunden", survey.publisher]
+        assert form.page.evaluate(UNMARKED, theirs) == []
+        said = form.page.evaluate("test.roots.map((root) => root.querySelector('.small').textContent)")
+        assert all("are the publisher’s" in each for each in said)
+        found = form.page.evaluate("test.roots.map((root) => root.textContent).join()")
+        assert all(text in found for text in theirs if text != survey.publisher)
+        form.page.evaluate("test.roots[1].querySelectorAll('.choices .foreign').forEach((one) => one.className = '')")
+        assert sorted(form.page.evaluate(UNMARKED, theirs)) == sorted(labels)  # the planted bug
 
 
 def test_the_check_sees_the_truth_of_an_ordinary_question(browser: Any) -> None:
