@@ -171,9 +171,7 @@ def _default_ledger() -> Path:
 
         home = Path(pwd.getpwuid(os.geteuid()).pw_dir)
     except (ImportError, KeyError):
-        raise Incomplete(
-            "this account has no home folder: name the ledger, --ledger FILE, the same one always"
-        ) from None
+        raise Incomplete("this account has no home folder: name the ledger, always the same --ledger FILE") from None
     folder = home / ".local" / "share" / "rrcollect"
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     return folder / "bulk-ledger.sqlite3"

@@ -718,5 +718,5 @@ def test_an_account_without_a_home_names_its_ledger(desk, capsys, monkeypatch):
 
     monkeypatch.setattr("pwd.getpwuid", nobody)
     write_csv(desk / "t.csv", [True] * 3)
-    refused(capsys, 2, "--ledger FILE, the same one always", "randomise", "t.csv", *ASKED, "--out", "a.jsonl")
+    refused(capsys, 2, "always the same --ledger FILE", "randomise", "t.csv", *ASKED, "--out", "a.jsonl")
     assert main(["randomise", "t.csv", *ASKED, "--ledger", "mine.sqlite3", "--out", "a.jsonl"]) == 0
