@@ -16,6 +16,7 @@ import time
 from contextlib import suppress
 from datetime import timedelta
 
+from server_agg.collect import apart
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.logs import Watch, said
 from server_agg.collect.settings import CollectorSettings
@@ -66,7 +67,7 @@ def release_all(store: Store, catalogue: Catalogue, step: timedelta, now: float 
     catalogue.refresh()
     last = last_facts(store.database)
     waiting = [one.survey for one in catalogue.all() if due(last.get(one.published.digest), step, moment)]
-    return sum(store.release(survey, now=moment).added > 0 for survey in waiting)
+    return sum(apart.release(store, survey, now=moment)["added"] > 0 for survey in waiting)
 
 
 def close_due(store: Store, catalogue: Catalogue, after: timedelta, now: float | None = None) -> list[str]:

@@ -38,6 +38,7 @@ from rrcollect.publish.canonical import read
 from rrcollect.publish.envelope import LARGEST_ENVELOPE, Withdrawal
 from rrcollect.publish.survey import Survey
 from rrcollect.publish.tickets import new_invite, ticket_hashes
+from server_agg.collect import apart
 from server_agg.collect.admission import MOST_BRACKETS
 from server_agg.collect.catalogue import Catalogue, CatalogueEntry, round_times
 from server_agg.collect.http.bodies import NOT_CACHED, BodyBudget, body_of, header, reply
@@ -168,7 +169,9 @@ class SurveyRoutes:
         listed = await self.listed(request.path_params["digest"])
         asked = await self._read(request, 1024)
         headline = asked.get("round", SAME) if isinstance(asked, dict) and set(asked) <= {"round"} else False
-        how: Callable[..., Any] = partial(preview_release, self.store.folds) if preview else self.store.release
+        how: Callable[..., Any] = (
+            partial(preview_release, self.store.folds) if preview else partial(apart.release, self.store)
+        )
         try:
             made = await asyncio.to_thread(how, listed.survey, headline=headline)
         except ParameterError as error:
@@ -176,7 +179,7 @@ class SurveyRoutes:
         if preview:
             return reply(made)
         self.changed()
-        return reply(made.as_dict(), 201 if made.added else 200)
+        return reply(made, 201 if made["added"] else 200)
 
     async def close(self, request: Request) -> Response:
         """POST /surveys/{digest}/close"""

@@ -20,8 +20,6 @@ Rules
 >>> [form_of(made.text).name for made in (Design("3/4", "3/4"), SetDesign(8, 1, "1/2"), SetDesign(9, 1, "1/2"),
 ...                                       SetDesign(40, 13, "1/2"))]
 ['ANSWERS', 'ANSWERS', 'NOTHING', 'SUMS']
->>> unpacked_answers(packed_answers({"10": CellCount(3, 1), "01": CellCount(1, 0)}))
-{'01': CellCount(n=1, published=0), '10': CellCount(n=3, published=1)}
 """
 
 from __future__ import annotations
@@ -29,7 +27,7 @@ from __future__ import annotations
 import json
 import secrets
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -37,9 +35,11 @@ from typing import Any, NamedTuple
 from rrcollect.design import from_text
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.publish.canonical import canonical
+from server_agg.collect.store.answers import Answers, many, packed_answers, together, unpacked_answers
 from server_agg.collect.store.database import CROWD, Database
 from server_agg.collect.store.keys import EpochKey
 from server_agg.collect.store.reports import Cell, CellCount
+from server_agg.collect.store.stages import LAST, VERSIONED
 from server_agg.count.tally import counts_of_texts
 from server_agg.survey_page.released import MIXED
 
@@ -49,15 +49,21 @@ PUT_CROWD = (
     f"INSERT INTO counts ({CROWD}, n, kept) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
     f"ON CONFLICT ({CROWD}) DO UPDATE SET n = excluded.n, kept = excluded.kept"
 )
-PUT_RELEASED = (
-    f"INSERT INTO released ({CROWD}, n, sums) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
-    f"ON CONFLICT ({CROWD}) DO UPDATE SET n = excluded.n, sums = excluded.sums"
+PUT_RELEASED = f"INSERT INTO released ({CROWD}, number, n, sums) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+PUT_TAKEN = (
+    f"INSERT INTO taken ({CROWD}, number, content) VALUES (?, ?, ?, ?, ?, ?, ?) "  # noqa: S608
+    f"ON CONFLICT ({CROWD}, number) DO UPDATE SET content = excluded.content"
 )
-PUT_ANSWERS = f"INSERT INTO answers ({CROWD}, level, content) VALUES (?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
+PUT_ANSWERS = f"INSERT INTO answers ({CROWD}, number, level, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"  # noqa: S608
 READ = f"SELECT {CROWD}, {{}} FROM {{}}"  # noqa: S608
+READ_COUNTS = (  # with what was released of each
+    "SELECT " + ", ".join(f"counts.{name}" for name in CROWD.split(", ")) + ", n, kept, coalesce(content, '{}') "
+    "FROM counts LEFT JOIN taken ON "
+    + " AND ".join(f"taken.{name} = counts.{name}" for name in CROWD.split(", "))
+    + f" AND taken.number = {LAST.format('counts')}"
+)
 READ_CROWD = f"SELECT n, kept FROM counts WHERE {SAME_CROWD}"  # noqa: S608
 DELETE_CROWD = f"DELETE FROM counts WHERE {SAME_CROWD}"  # noqa: S608
-Answers = dict[str, CellCount]
 SurveyKeys = dict[str, str]  # by digest, the secret that its answers are sealed with, hexadecimal
 
 
@@ -128,31 +134,15 @@ def unpublished(held: Mapping[Cell, Held]) -> dict[Cell, int]:
     }
 
 
-def packed_answers(answers: Answers) -> bytes:
-    """Those that are not public, then those that are, each sorted."""
-    fresh = "".join(answer * (n - public) for answer, (n, public) in sorted(answers.items()))
-    public = "".join(answer * public for answer, (_, public) in sorted(answers.items()))
-    width = len(next(iter(answers), ""))
-    return f"{width} {len(fresh)}\n{fresh}{public}".encode()
-
-
-def unpacked_answers(content: bytes) -> Answers:
-    """The answers again."""
-    head, _, text = content.decode().partition("\n")
-    width, end = map(int, head.split())
-    found = Counter(text[at : at + width] for at in range(0, len(text), width or 1))
-    public = Counter(text[at : at + width] for at in range(end, len(text), width or 1))
-    return {answer: CellCount(n, public[answer]) for answer, n in sorted(found.items())}
-
-
 # ---- in the database ------------------------------------------------------------------------------------------------
 
 
 def read_crowds(database: Database, cursor: Any, keys: SurveyKeys, survey: str | None = None) -> dict[Cell, Held]:
     """Every crowd of a survey, or of all, that stands outside the seal, with what is sealed of it."""
     found = {}
-    for *crowd, n, kept in _lines(database, cursor, "n, kept", "counts", survey):
-        found[Cell(*crowd)] = _outside(Cell(*crowd), n, kept)
+    where, values = (" WHERE counts.survey = ?", (survey,)) if survey is not None else ("", ())
+    for *crowd, n, kept, taken in database.run(cursor, READ_COUNTS + where, values).fetchall():
+        found[Cell(*crowd)] = _outside(Cell(*crowd), n, kept, taken)
     some = any(form_of(crowd.design) is not Form.ANSWERS for crowd in found)
     for crowd, pieces in (read_answers(database, cursor, keys, survey) if some else {}).items():
         n, sums, _ = found[crowd]
@@ -169,7 +159,7 @@ def read_answers(database: Database, cursor: Any, keys: SurveyKeys, survey: str 
     secret = {digest: EpochKey(bytes.fromhex(key)) for digest, key in keys.items()}
     for *crowd, content in _lines(database, cursor, "content", "answers", survey):
         opened.setdefault(Cell(*crowd), []).append(unpacked_answers(secret[crowd[0]].opened(bytes(content))))
-    return {crowd: _together(pieces) for crowd, pieces in opened.items()}
+    return {crowd: together(pieces) for crowd, pieces in opened.items()}
 
 
 def add_to_crowds(database: Database, cursor: Any, keys: SurveyKeys, counts: Mapping[Cell, CellCount]) -> None:
@@ -180,72 +170,86 @@ def add_to_crowds(database: Database, cursor: Any, keys: SurveyKeys, counts: Map
         before = _outside(crowd, *(found or (0, "")))
         after = _more(crowd, before, answers)
         lines.append(_line(crowd, after._replace(sums=before.sums) if form_of(crowd.design) is Form.NOTHING else after))
+        if form_of(crowd.design) is Form.ANSWERS and any(public for _, public in answers.values()):
+            _add_taken(database, cursor, crowd, answers)
         if sealed := _to_seal(crowd, answers):
             secret = EpochKey(bytes.fromhex(keys.setdefault(crowd.survey, secrets.token_hex(32))))
             _add_answers(database, cursor, secret, crowd, sealed)
     database.run_many(cursor, PUT_CROWD, lines)
 
 
+def _add_taken(database: Database, cursor: Any, crowd: Cell, answers: Answers) -> None:
+    """Note what was released of these answers before they came into their crowd."""
+    of = (*crowd[:5], _last(database, cursor, crowd.survey))
+    same = f"SELECT content FROM taken WHERE {SAME_CROWD} AND number = ?"  # noqa: S608
+    found = database.run(cursor, same, of).fetchone()
+    before = Counter(json.loads(found[0]) if found else {})
+    before.update({answer: public for answer, (_, public) in answers.items() if public})
+    database.run(cursor, PUT_TAKEN, (*of, json.dumps(before, sort_keys=True)))
+
+
 def _add_answers(database: Database, cursor: Any, secret: EpochKey, crowd: Cell, answers: Answers) -> None:
     """Seal them beside the others of their crowd, together with what is no larger (rule 4)."""
-    same = f"FROM answers WHERE {SAME_CROWD} AND level = ?"
+    of, same = (*crowd[:5], _last(database, cursor, crowd.survey)), f"FROM answers WHERE {SAME_CROWD} AND number = ?"
     while True:
-        level = _many(answers).bit_length()
-        found = database.run(cursor, f"SELECT content {same}", (*crowd[:5], level)).fetchone()
+        level = many(answers).bit_length()
+        found = database.run(cursor, f"SELECT content {same} AND level = ?", (*of, level)).fetchone()
         if found is None:
             break
-        answers = _together([answers, unpacked_answers(secret.opened(bytes(found[0])))])
-        database.run(cursor, f"DELETE {same}", (*crowd[:5], level))
-    database.run(cursor, PUT_ANSWERS, (*crowd[:5], level, secret.sealed(packed_answers(answers))))
+        answers = together([answers, unpacked_answers(secret.opened(bytes(found[0])))])
+        database.run(cursor, f"DELETE {same} AND level = ?", (*of, level))
+    database.run(cursor, PUT_ANSWERS, (*of, level, secret.sealed(packed_answers(answers))))
+
+
+def _last(database: Database, cursor: Any, survey: str) -> int:
+    """The number of the last release of a survey; 0 before the first."""
+    statement = "SELECT coalesce(max(number), 0) FROM releases WHERE survey = ?"
+    return int(database.run(cursor, statement, (survey,)).fetchone()[0])
 
 
 class Published(NamedTuple):
-    """What a release changes of crowds: lines of the counts, and all that is sealed of a survey, under a new key."""
+    """What a release changes of crowds: what was taken of them, and all that is sealed of a survey, under a new key."""
 
-    lines: list[Sequence[Any]]
+    taken: list[Sequence[Any]]
     answers: list[Sequence[Any]]
     rest: dict[Cell, int]  # what was taken elsewhere
 
-    def write(self, database: Database, cursor: Any, survey: str) -> None:
-        """In the place of what there is."""
-        database.run_many(cursor, PUT_CROWD, self.lines)
-        database.run(cursor, "DELETE FROM answers WHERE survey = ?", (survey,))
-        database.run_many(cursor, PUT_ANSWERS, self.answers)
 
-
-def published(held: Mapping[Cell, Held], taken: Mapping[Cell, int], keys: SurveyKeys) -> Published:
-    """The crowds of one survey when so many of its cells became public; what of that is not theirs is left."""
+def published(held: Mapping[Cell, Held], taken: Mapping[Cell, int], keys: SurveyKeys, number: int) -> Published:
+    """The crowds of one survey when this release made so many of its cells public; what is not theirs is left."""
     lines: list[Sequence[Any]] = []
     sealed: list[Sequence[Any]] = []
     rest = dict(taken)
     secret = secrets.token_hex(32)
     for survey in {crowd.survey for crowd in held}:
         keys.pop(survey, None)
-    for crowd, (n, sums, answers) in held.items():
+    for crowd, (_, _, answers) in held.items():
         after: Answers = {}
-        for answer, (many, public) in answers.items():
+        for answer, (n, public) in answers.items():
             cell = crowd._replace(answer=answer)
-            own = min(many - public, rest.get(cell, 0))
-            after[answer] = CellCount(many, public + own)
+            own = min(n - public, rest.get(cell, 0))
+            after[answer] = CellCount(n, public + own)
             if own:
                 rest[cell] -= own
         if form_of(crowd.design) is Form.ANSWERS:
-            if after != answers:
-                lines.append(_line(crowd, Held(n, sums, after)))
+            if shown := {answer: count.published for answer, count in sorted(after.items()) if count.published}:
+                lines.append((*crowd[:5], number, json.dumps(shown)))
         elif still := _to_seal(crowd, after):
             keys[crowd.survey] = secret
             content = EpochKey(bytes.fromhex(secret)).sealed(packed_answers(still))
-            sealed.append((*crowd[:5], _many(still).bit_length(), content))
+            sealed.append((*crowd[:5], number, many(still).bit_length(), content))
     return Published(lines, sealed, {cell: n for cell, n in rest.items() if n})
 
 
-def released_lines(known: Mapping[Cell, tuple[int, list[int]]], added: Mapping[Cell, int]) -> list[Sequence[Any]]:
-    """The lines of what is public after these answers, by the labels of their blocks, were added."""
-    lines: list[Sequence[Any]] = []
+def released_lines(
+    known: Mapping[Cell, tuple[int, list[int]]], added: Mapping[Cell, int], number: int
+) -> list[Sequence[Any]]:
+    """The lines of what is public after this release added these answers, by the labels of their blocks."""
+    after = dict(known)
     for crowd, (n, sums) in sums_of(added).items():
         before, had = known.get(crowd, (0, []))
-        lines.append((*crowd[:5], before + n, json.dumps(_added(had, sums))))
-    return lines
+        after[crowd] = before + n, _added(had, sums)
+    return [(*crowd[:5], number, n, json.dumps(sums)) for crowd, (n, sums) in after.items()]
 
 
 def read_released(database: Database, cursor: Any, survey: str | None) -> dict[Cell, tuple[int, list[int]]]:
@@ -273,22 +277,26 @@ def erase(database: Database, cursor: Any, survey: str | None) -> None:
 
 def _lines(database: Database, cursor: Any, columns: str, table: str, survey: str | None) -> list[Any]:
     """By crowd these columns of a table, of one survey or of all."""
-    where, values = (" WHERE survey = ?", (survey,)) if survey is not None else ("", ())
+    where = f" WHERE number = {LAST.format(table)}" if table in VERSIONED else " WHERE survey IS NOT NULL"
+    where, values = (f"{where} AND survey = ?", (survey,)) if survey is not None else (where, ())
     return list(database.run(cursor, READ.format(columns, table) + where, values).fetchall())
 
 
-def _outside(crowd: Cell, n: int, kept: str) -> Held:
-    """What a line of the counts says."""
+def _outside(crowd: Cell, n: int, kept: str, taken: str = "{}") -> Held:
+    """What a line of the counts says, and the one of what was released of it."""
     if not kept:
         return Held(n, [], {})
     if form_of(crowd.design) is not Form.ANSWERS:
         return Held(n, json.loads(kept), {})
-    answers = {answer: CellCount(*count) for answer, count in json.loads(kept).items()}
-    return Held(n, _sums(crowd, {answer: count.n for answer, count in answers.items()}), answers)
+    given, public = json.loads(kept), json.loads(taken)
+    return Held(
+        n, _sums(crowd, given), {answer: CellCount(each, public.get(answer, 0)) for answer, each in given.items()}
+    )
 
 
 def _line(crowd: Cell, held: Held) -> Sequence[Any]:
-    kept: Any = dict(sorted(held.answers.items())) if form_of(crowd.design) is Form.ANSWERS else held.sums
+    given = {answer: count.n for answer, count in sorted(held.answers.items())}
+    kept: Any = given if form_of(crowd.design) is Form.ANSWERS else held.sums
     return *crowd[:5], held.n, json.dumps(kept, separators=(",", ":")) if kept else ""
 
 
@@ -304,7 +312,7 @@ def _to_seal(crowd: Cell, answers: Answers) -> Answers:
 def _more(crowd: Cell, held: Held, answers: Answers) -> Held:
     given = {answer: count.n for answer, count in answers.items()}
     sums = _added(held.sums, _sums(crowd, given))
-    return Held(held.n + sum(given.values()), sums, _together([held.answers, answers]))
+    return Held(held.n + sum(given.values()), sums, together([held.answers, answers]))
 
 
 def _sums(crowd: Cell, texts: Mapping[str, int]) -> list[int]:
@@ -313,16 +321,3 @@ def _sums(crowd: Cell, texts: Mapping[str, int]) -> list[int]:
 
 def _added(one: Sequence[int], other: Sequence[int]) -> list[int]:
     return [a + b for a, b in zip(one, other, strict=True)] if one and other else list(one or other)
-
-
-def _together(pieces: Iterable[Answers]) -> Answers:
-    found: Answers = {}
-    for piece in pieces:
-        for answer, (n, public) in piece.items():
-            before = found.get(answer, CellCount(0))
-            found[answer] = CellCount(before.n + n, before.published + public)
-    return found
-
-
-def _many(answers: Answers) -> int:
-    return sum(n for n, _ in answers.values())

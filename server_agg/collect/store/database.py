@@ -17,6 +17,7 @@ Rules
 | `marks` | marks of the ids and tickets that wait, and the place in the intake where each is |
 | `counts` | a line for each crowd: how many reports, and the sums that do not tell single answers (`crowds`) |
 | `answers` | sealed: the answers of crowds whose sums would tell them, or that are still to be released |
+| `taken` | of crowds that keep how often each answer was given: how often it was released |
 | `released` | sums for strangers: what is public, a line for each label of blocks (`release_rule`) |
 | `releases` | one line per release: when, the headline's round, and the smallest crowd of each question |
 | `log` | an entry for each published survey and each deed of the owner (`log`) |
@@ -24,6 +25,9 @@ Rules
 | `ids` | ids that were folded, with the number of their survey |
 | `reports` | rows that were folded, if the owner keeps rows |
 | `invites`, `spent` | hashes of tickets: those that are good, and those that were spent on a question and round |
+
+Lines of `answers`, `taken` and `released` have the `number` of the release that they are of; those of the last one of
+their survey count, and no others (`stages`).
 
 All but `surveys`, `epoch` and `intake` are clustered by their keys where the database can do it (SQLite),
 and written in the order of their keys where it cannot (PostgreSQL).
@@ -62,11 +66,14 @@ STEPS = (
         "NULL, segments TEXT NOT NULL, n BIGINT NOT NULL, kept TEXT NOT NULL, PRIMARY KEY (survey, question, round, "
         "design, segments)) {clustered}",
         "CREATE TABLE answers (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
-        "NULL, segments TEXT NOT NULL, level INTEGER NOT NULL, content {bytes} NOT NULL, PRIMARY KEY (survey, "
-        "question, round, design, segments, level)) {clustered}",
+        "NULL, segments TEXT NOT NULL, number INTEGER NOT NULL, level INTEGER NOT NULL, content {bytes} NOT NULL, "
+        "PRIMARY KEY (survey, question, round, design, segments, number, level)) {clustered}",
+        "CREATE TABLE taken (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
+        "NULL, segments TEXT NOT NULL, number INTEGER NOT NULL, content TEXT NOT NULL, PRIMARY KEY (survey, question, "
+        "round, design, segments, number)) {clustered}",
         "CREATE TABLE released (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
-        "NULL, segments TEXT NOT NULL, n BIGINT NOT NULL, sums TEXT NOT NULL, PRIMARY KEY (survey, question, round, "
-        "design, segments)) {clustered}",
+        "NULL, segments TEXT NOT NULL, number INTEGER NOT NULL, n BIGINT NOT NULL, sums TEXT NOT NULL, PRIMARY KEY "
+        "(survey, question, round, design, segments, number)) {clustered}",
         "CREATE TABLE releases (survey TEXT NOT NULL, number INTEGER NOT NULL, moment BIGINT NOT NULL, headline "
         "INTEGER, crowds TEXT NOT NULL, PRIMARY KEY (survey, number)) {clustered}",
         "CREATE TABLE log (number BIGINT PRIMARY KEY, entry TEXT NOT NULL, line TEXT NOT NULL) {clustered}",
@@ -100,6 +107,7 @@ class Database(ABC):
     """What the two kinds do each in their own way."""
 
     mark = "?"
+    address: str  # where it is, as `open_store` takes it
     page: str  # selects so many rows of a survey, or of all, after an id, as one text: see `Store.pages`
     default_keys: Path  # the folder of epoch keys, if nothing else is said
     faults: tuple[type[Exception], ...]  # what its library raises, which `trouble` translates

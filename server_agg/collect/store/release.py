@@ -1,9 +1,10 @@
 """Releases in the store: making the next one, reading the last, and telling beforehand what the next would change.
 
 Rules
-1. A release is one transaction: what is public, which answers that took, and the line that says when.  Folds and
-   releases come one after the other, by the lock of the folder of keys; so the second of two that are asked for at once
-   finds little or nothing new.  While answers are drawn and sealed the database is not locked: reports are taken.
+1. A release counts from one transaction on, as a whole: what is public, which answers that took, and the line that
+   says when.  Folds and releases come one after the other, by the lock of the folder of keys; so the second of two that
+   are asked for at once finds little or nothing new.  While answers are drawn and sealed, and what they become is
+   written beforehand (`stages`), reports are taken.
 2. A release that would add no block and change no headline is not made: nothing is written, and the reasons are told.
 3. Strangers read the last release and nothing else.  Nothing in it depends on what was counted since.
 4. The headline is the round that the owner chose, or the whole; what is chosen stays until another is chosen.
@@ -23,14 +24,18 @@ import random
 import time
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final, NamedTuple
 
 from rrcollect.errors import ParameterError
 from rrcollect.publish.survey import Survey
+from server_agg.collect.store import stages
 from server_agg.collect.store.crowds import (
+    PUT_ANSWERS,
     PUT_RELEASED,
+    PUT_TAKEN,
     Held,
     published,
     read_crowds,
@@ -46,6 +51,7 @@ from server_agg.collect.store.log import add_deed
 from server_agg.collect.store.release_rule import Release, hierarchy, next_release
 from server_agg.collect.store.reports import Cell, CellCount
 from server_agg.count.tallies import Tallies
+from server_agg.errors import StoreError
 from server_agg.survey_page.released import MIXED, ReleaseFacts
 
 SAME: Final = -1  # the headline stays what it is
@@ -56,8 +62,8 @@ LAST_RELEASES = (
 )
 READ_RELEASED = (  # in one statement, so that it is one committed state
     "SELECT releases.number, moment, headline, crowds, question, round, design, segments, n, sums FROM releases LEFT "
-    "JOIN released ON released.survey = releases.survey WHERE releases.survey = ? AND releases.number = (SELECT "
-    "MAX(number) FROM releases WHERE survey = ?)"
+    "JOIN released ON released.survey = releases.survey AND released.number = releases.number WHERE releases.survey = "
+    "? AND releases.number = (SELECT MAX(number) FROM releases WHERE survey = ?)"
 )
 Place = tuple[str, int, str, str]  # question, round, segment and group; the last two are "" for all answers
 
@@ -106,7 +112,11 @@ def make_release(
     checked_headline(survey, headline)
     folds.fold_unless_busy()
     with folds.epochs.keys.lock():  # no fold and no other release until this one is written
-        return _made(folds, survey, headline, now, source)
+        stages.sweep(folds.database, survey.digest)
+        made = _made(folds, survey, headline, now, source)
+        with suppress(StoreError):  # the release is made; the next one sweeps again
+            stages.sweep(folds.database, survey.digest)
+    return made
 
 
 class _Found(NamedTuple):
@@ -145,16 +155,16 @@ def _made(
         crowds[question] = min(size, crowds.get(question, size))
     number = 1 if before is None else before.number + 1
     line = (digest, number, int(time.time() if now is None else now), chosen, json.dumps(crowds, sort_keys=True))
-    changed = published(held, made.taken, ring.surveys)
+    changed = published(held, made.taken, ring.surveys, number)
     counts = dict(gathered.counts)
     for cell, n in changed.rest.items():
         counts[cell] = CellCount(counts[cell].n, counts[cell].published + n)
     groups = {cell[:3] for cell in changed.rest}
     regathered = epochs.sealed_groups(ring, gathered._replace(counts=counts), sorted(groups))
-    added = released_lines(public, made.added)
+    stages.write(database, PUT_TAKEN, changed.taken)
+    stages.write(database, PUT_ANSWERS, changed.answers)
+    stages.write(database, PUT_RELEASED, released_lines(public, made.added, number))
     with database.writing() as cursor:
-        changed.write(database, cursor, digest)
-        database.run_many(cursor, PUT_RELEASED, added)
         epochs.write_gathered(cursor, regathered)
         epochs.write_ring(cursor, epochs.current(cursor).key, ring)
         database.run(cursor, ADD_RELEASE, line)

@@ -65,7 +65,7 @@ class SqliteDatabase(Database):
     faults = (sqlite3.Error, OSError)
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
-        self.path = os.fspath(path)
+        self.path = self.address = os.fspath(path)
         self.default_keys = Path(f"{self.path}.keys")
         with self._translated():
             if self.path != ":memory:" and not self.path.startswith("file:"):
