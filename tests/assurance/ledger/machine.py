@@ -3,7 +3,9 @@
 Steps: ask; ask or deliver while killed at some moment; ask while interrupted at some moment, or while a second client
 answers at some moment (see `ledger_moments`); ask in a fork, alone or against its parent; accept a survey or another
 version of it; move the clock; keep a copy of the ledger; restore it, or remove or empty the ledger, or remove its
-rollback guard; deliver over a network that loses replies; restart.
+rollback guard; deliver over a network that loses replies; restart; the next release of the app, in which an attribute
+has another name, or the alias is dropped; ask by another path to the files, also while the first client answers; ask
+in words that were answered, disguised, about another attribute.
 
 In addition to the rules of `ledger_world`: a ledger that lacks a report which left the device (with its draw), one that
 is older than the last state in its rollback guard, and one without a guard is refused (`LedgerRestored`); put back, it
@@ -24,13 +26,23 @@ from typing import ClassVar, Concatenate, ParamSpec
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
-from rrcollect.errors import Expired, LedgerCorrupt, LedgerRestored, LedgerUnavailable, NotDrawn, RolledBack
+from rrcollect.errors import (
+    Expired,
+    LedgerCorrupt,
+    LedgerError,
+    LedgerRestored,
+    LedgerUnavailable,
+    NotDrawn,
+    RolledBack,
+)
 from tests.assurance.ledger.moments import AROUND, MOMENTS, PHASES, THEN, Around, Moment, disturbed
 from tests.assurance.ledger.world import (
+    DISGUISES,
     GONE,
     LATE,
     NOW,
     REFUSALS,
+    RELEASES,
     SURVEYS,
     Leave,
     Network,
@@ -156,19 +168,21 @@ class Life(RuleBasedStateMachine):
         if self.world.ledger.with_name("ledger.sqlite3-wal").exists():
             gc.collect()  # the collector of garbage had called it old
 
-    @rule(which=WHICH, also=st.none() | WHICH, around=AROUND, moment=MOMENTS)
+    @rule(which=WHICH, also=st.none() | WHICH, around=AROUND, moment=MOMENTS, linked=st.booleans())
     @on_a_good_ledger
-    def meanwhile(self, which: Which, also: Which | None, around: Around, moment: Moment) -> None:
-        """A second client answers while the first stands at some moment; locked out, it gives up."""
+    def meanwhile(self, which: Which, also: Which | None, around: Around, moment: Moment, linked: bool) -> None:
+        """A second client, perhaps by another path, answers while the first stands at some moment; locked out, it gives
+        up, and by another path also if it sees what is half done."""
         asked = self._before(which, around)
+        path, refusals = (self.world.linked(), LedgerError) if linked else (None, LedgerUnavailable)
 
         def second(phase: int) -> None:
             self._fell(phase)
             patience, ledger_file.BUSY_SECONDS = ledger_file.BUSY_SECONDS, 0.0
             self.world.ticks += 1
             try:
-                with suppress(LedgerUnavailable, *REFUSALS):
-                    other = self.world.start(beside=True)
+                with suppress(refusals, *REFUSALS):
+                    other = self.world.start(beside=True, at=path)
                     self.world.leaves(self.world.ask(also or asked, other).to_bytes())
             finally:
                 ledger_file.BUSY_SECONDS = patience
@@ -177,6 +191,31 @@ class Life(RuleBasedStateMachine):
             self.world.leaves(disturbed(moment, second, lambda: self.world.ask(asked)).to_bytes())
         self._after(asked, around)
         self._done("a second client meanwhile")
+
+    @rule(which=WHICH)
+    @on_a_good_ledger
+    def by_another_path(self, which: Which) -> None:
+        other = self.world.start(beside=True, at=self.world.linked())
+        self.world.judged(which, lambda: self.world.ask(which, other))
+        self.world.judged(which, lambda: self.world.ask(which))
+        self._done("asked by another path")
+
+    @precondition(lambda self: self.world.used or not RELEASES[self.world.release].aliases)
+    @rule()
+    @on_a_good_ledger
+    def app_release(self) -> None:
+        """The app's next release; an alias is dropped only when it was used."""
+        self.world.release = (self.world.release + 1) % len(RELEASES)
+        self.world.used = False
+        self.world.client = self.world.start()
+        self._done("another release of the app")
+
+    @precondition(lambda self: self.world.now != LATE)
+    @rule(which=st.integers(0, 50), how=st.integers(0, len(DISGUISES) - 1))
+    @on_a_good_ledger
+    def disguised(self, which: int, how: int) -> None:
+        self.world.disguised(which, how)
+        self._done("asked in disguise")
 
     @rule(which=WHICH, together=st.booleans())
     @on_a_good_ledger

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 
 from rrcollect import Policy, Report
+from rrcollect.answer.ledger.content import Change
 from rrcollect.answer.ledger.file import Verified
 from rrcollect.answer.ledger.guard import Stat
 from rrcollect.answer.ledger.ledger import Decided
@@ -139,10 +141,70 @@ class LeavesTheGuardBehind(Plant):
     ledger = HalfGuarded
 
 
+class WordlessLedger(Ledger):
+    """Knows an attribute by its name alone."""
+
+    def answer(self, request: LedgerRequest, policy: Policy, draw: Callable[[], str]) -> Report:
+        return super().answer(replace(request, fingerprints=frozenset()), policy, draw)
+
+
+class NamelessFile(LedgerFile):
+    """Does not write down which names were used as one."""
+
+    @contextmanager
+    def transaction(self) -> Iterator[Change]:
+        with super().transaction() as change:
+            insert = change.insert
+
+            def others(table: str, row: Mapping[str, object], *, unless_there: bool = False) -> None:
+                if table != "same":
+                    insert(table, row, unless_there=unless_there)
+
+            vars(change)["insert"] = others
+            yield change
+
+
+class ForgetfulOfNames(Ledger):
+    """Knows an alias only while it is declared."""
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.file = NamelessFile(path)
+        with self.file.reading():
+            pass  # made and verified
+
+
+class RepeatingLedger(Ledger):
+    """Takes every report for one of few values."""
+
+    def answer(self, request: LedgerRequest, policy: Policy, draw: Callable[[], str]) -> Report:
+        return super().answer(replace(request, values=2), policy, draw)
+
+
+class IgnoresWords(Plant):
+    """Does not look at words."""
+
+    ledger = WordlessLedger
+
+
+class DropsNames(Plant):
+    """Forgets which names were one."""
+
+    ledger = ForgetfulOfNames
+
+
+class RepeatsMarks(Plant):
+    """Repeats what marks a person."""
+
+    ledger = RepeatingLedger
+
+
 PLANTED = {
     "a ledger that forgets on restart": Forgetful,
     "a ledger that records after sending": SendsFirst,
     "a ledger that ignores its rollback guard": IgnoresTheGuard,
     "a ledger that does not guard what was cut off after its commit": LeavesTheGuardBehind,
     "a ledger without the unique constraint": WithoutConstraint,
+    "a ledger that does not look at words": IgnoresWords,
+    "a ledger that forgets which names were one": DropsNames,
+    "a ledger that repeats what marks a person": RepeatsMarks,
 }

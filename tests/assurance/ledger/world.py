@@ -6,6 +6,10 @@ What must hold, whatever happened
 3. The draws never cost more than the lifetime budget; a refusal for want of budget comes only when it is spent.
 4. What has been answered is answered again, with the same bytes; an expired survey is not answered.
 5. A panel is answered in one round.
+6. A report of more than eight values leaves for one question of one survey in a round, and for nothing else.
+7. Names that the app used as one (`RELEASES`) are one attribute, also when a later release has forgotten that; words
+   that were answered are not answered for another attribute, whatever they are disguised in; and another path to the
+   files is the same ledger.
 
 A `Plant` is where a bug is planted.
 """
@@ -14,6 +18,7 @@ from __future__ import annotations
 
 import math
 import os
+import shutil
 import sqlite3
 import tempfile
 from collections.abc import Callable
@@ -43,12 +48,24 @@ from tests.support.devices import KEY, PUBLISHER, envelope, question
 
 BUDGET = 27  # the lifetime budget is its logarithm
 POLICY = Policy([TrustedPublisher(PUBLISHER, [KEY.public])], lifetime_epsilon=f"ln({BUDGET})")
-ATTRIBUTES = [Attribute("a", rounds=2), Attribute("b"), Attribute("c"), Attribute("d")]
-USUAL, OTHER, SETS = Design("3/4", "3/4"), Design("5/8", "5/8"), SetDesign(4, 1, "1/2").to_grid()
-FACTORS = {USUAL.text: Fraction(3), OTHER.text: Fraction(5, 3), SETS.text: Fraction(3)}  # it costs its logarithm
+RELEASES = [  # of the app, one after the other and round again: "a" gets other names, by an alias that is dropped later
+    Attribute(name, rounds=2, asked_as=("a",), aliases=aliases)
+    for name, before in (("a", "a3"), ("a2", "a"), ("a3", "a2"))
+    for aliases in ((before,), ())
+]
+FIRST = 1  # of them: "a", with no alias
+ATTRIBUTES = [Attribute("b"), Attribute("c"), Attribute("d"), Attribute("e")]  # "e" is never answered
+DISGUISES: list[Callable[[str], dict[str, str]]] = [
+    lambda text: {"text": text.upper()},
+    lambda text: {"text": f"Q3: {text} \u2026"},
+    lambda text: {"text": text.replace("a", "\u0430")},
+    lambda text: {"text": "Yes or no?", "help": text},
+]
+USUAL, OTHER, SETS = Design("3/4", "3/4"), Design("5/8", "5/8"), SetDesign(9, 1, "1/2").to_grid()
+FACTORS = {USUAL.text: Fraction(3), OTHER.text: Fraction(5, 3), SETS.text: Fraction(8)}  # it costs its logarithm
 KINDS: dict[str, dict[str, Any]] = {  # one of each
     "a": {"rounds": 2},
-    "b": {"kind": Choice(options=["1", "2", "3", "4"]), "design": SETS},
+    "b": {"kind": Choice(options=list("123456789")), "design": SETS},
     "c": {"kind": Number(low=0, high=24)},
 }
 TRUTHS: dict[str, Truth] = {"a": True, "b": 3, "c": 12, "d": True}
@@ -64,10 +81,15 @@ Which = tuple[int, str, int]
 """A question: the place of its survey, its attribute, the round."""
 
 
+def words_of(asked: str) -> str:
+    """In which words a question is asked."""
+    return f"{asked[0]}, {asked[1]}?" if asked[1:] else f"Ever {asked}?"
+
+
 def _asking(version: int, **changes: Any) -> bytes:
     """A survey about all attributes; every version has its own words and ids."""
     asked = [
-        question(id=f"{attribute}{version}", attribute=attribute, text=f"{attribute}, {version}?", **fields)
+        question(id=f"{attribute}{version}", attribute=attribute, text=words_of(f"{attribute}{version}"), **fields)
         for attribute, fields in KINDS.items()
     ]
     return envelope(*asked, version=version, **changes)
@@ -138,20 +160,23 @@ class World:
         self.now, self.ticks = NOW, 0
         self.reports: dict[tuple[str, str, int], bytes] = {}
         self.answers: dict[tuple[str, int], str] = {}
+        self.surveys = 0
+        self.marks: dict[int, tuple[str, str]] = {}
         self.accepted: dict[int, AcceptedSurvey] = {}
+        self.release, self.used = FIRST, True
         self.client = self.start()
         self.accepted[0] = self.client.accept(SURVEYS[0])
 
-    def start(self, *, beside: bool = False) -> Client:
-        """A program starts; `beside`: while another one runs."""
+    def start(self, *, beside: bool = False, at: Path | None = None) -> Client:
+        """A program starts; `beside`: while another one runs; `at`: by another path to the ledger."""
         if not beside:
             self.plant.starting(self.folder)
         usual = vars(client_module)["Ledger"]
         vars(client_module)["Ledger"] = self.plant.ledger
         try:
             made = Client(
-                self.ledger,
-                attributes=ATTRIBUTES,
+                at or self.ledger,
+                attributes=[RELEASES[self.release], *ATTRIBUTES],
                 policy=POLICY,
                 source=lambda n: bytes([240 * (self.ticks % 2)] * n),  # draws of neighbouring ticks differ
                 clock=lambda: self.now,
@@ -168,6 +193,9 @@ class World:
         if self.reports.setdefault((report.survey, report.question, report.round), body) != body:
             raise Refuted(f"two different reports left for the question {report.question}, round {report.round}")
         rounds = {number for name, number in self.answers if name == "d"}
+        place = (report.survey, report.question)
+        if report.question[0] == "b" and self.marks.setdefault(report.round, place) != place:
+            raise Refuted("a report of nine values, which marks a person, was repeated for another question")
         if report.question == "d" and rounds and report.round not in rounds:
             raise Refuted(f"a panel was answered in round {report.round} and in {rounds}")
         attribute = (report.question[0], report.round)
@@ -182,6 +210,7 @@ class World:
             reports = connection.execute("SELECT survey, question, round, body FROM reports").fetchall()
         finally:
             connection.close()
+        draws = [(name[0], number, design) for name, number, design in draws]
         return draws, {(survey, asked, number): body for survey, asked, number, body in reports}
 
     def everything(self) -> set[object]:
@@ -237,17 +266,22 @@ class World:
             if place in self.accepted and place != 5 and (attribute == "a" or (place < 4 and number == 0)):
                 name = ALONE.get(place) or f"{attribute}{self.accepted[place].survey.version}"
                 design = _design(place, attribute).text
-                can = drawn[attribute, number] == design if (attribute, number) in drawn else FACTORS[design] <= left
+                known = drawn.get((attribute, number))
+                can = FACTORS[design] <= left if known is None else known == design and attribute != "b"
                 if can and (self.accepted[place].digest, name, number) not in reports:
                     return place, attribute, number
         return which
 
     def judged(self, which: Which, work: Callable[[], Report]) -> None:
-        """Answer, and see that a refusal has its reason: rules 3 and 4."""
+        """Answer, and see that a refusal has its reason: rules 3, 4 and 6."""
         place, attribute, number = which
+        survey = self.accepted[place if place in self.accepted else 0]
+        of_one = place in self.accepted and ALONE.get(place)
+        asked = (survey.digest, of_one or f"{attribute}{survey.survey.version}", number if attribute == "a" else 0)
         attribute = ALONE.get(place, attribute) if place in self.accepted else attribute
         design = _design(place if place in self.accepted else 0, attribute).text
-        drawn = {(name, at): text for name, at, text in self.rows()[0]}
+        draws, reports = self.rows()
+        drawn = {(name, at): text for name, at, text in draws}
         key = (attribute, number if attribute == "a" else 0)
         if attribute == "d":
             key = next((known for known in drawn if known[0] == "d"), key)
@@ -257,7 +291,8 @@ class World:
             if self.now != LATE:
                 raise Refuted("a survey was called expired that is not") from None
         except AlreadyAnswered:
-            if drawn.get(key, design) == design:
+            marks = attribute == "b" and key in drawn and asked not in reports
+            if drawn.get(key, design) == design and not marks:
                 raise Refuted("refused as answered by another design, which it was not") from None
         except BudgetExhausted:
             if key in drawn or math.prod(FACTORS[text] for text in [*drawn.values(), design]) <= BUDGET:
@@ -266,6 +301,34 @@ class World:
             if self.now == LATE:
                 raise Refuted("an expired survey was answered")
             self.leaves(body)
+            self.used = self.used or attribute == "a"
+
+    def linked(self) -> Path:
+        """Another path to the ledger as it is: hard links of both files."""
+        self.rows()  # closing the last connection leaves everything in the one file
+        folder = self.folder / "linked"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir()
+        for file in (self.ledger, self.guard):
+            os.link(file, folder / file.name)
+        return folder / self.ledger.name
+
+    def disguised(self, which: int, how: int) -> None:
+        """Words that were answered are asked about another attribute: rule 7."""
+        known = sorted(self.reports)
+        if not known:
+            return
+        self.surveys += 1
+        text = words_of(known[which % len(known)][1])
+        asked = question(id="e", attribute="e", **DISGUISES[how % len(DISGUISES)](text))
+        accepted = self.client.accept(envelope(asked, name=f"disguise-{self.surveys}"))
+        try:
+            self.client.answer(accepted, "e", True)
+        except AlreadyAnswered:
+            return
+        except BudgetExhausted:
+            pass
+        raise Refuted(f"words that were answered were asked again for another attribute: {asked.text}")
 
     def in_child(self, work: Callable[[Leave], None], here: Callable[[], Report] | None) -> int:
         """Work in a fork, with what takes the reports it lets out; `here`: what this process answers meanwhile.
