@@ -22,11 +22,11 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import binom
 
 from rrcollect import Design, optimal_design
 from server_agg import Estimate, Tally, estimate
 from tests.support.aims import aimed
+from tests.support.covering import counts, covered
 
 Bars = Callable[[Estimate], tuple[float, float]]
 
@@ -70,11 +70,8 @@ def bar_ends(design: Design, n: int, bars: Bars, target: object = "population") 
 
 def coverage(design: Design, n: int, bars: Bars, prevalences: Any = PREVALENCES) -> Any:
     """The exact coverage at each prevalence."""
-    low, high = bar_ends(design, n, bars)
-    yes = float(1 - design.p00) * (1 - prevalences) + float(design.p11) * prevalences
-    law = binom.pmf(np.arange(n + 1)[None, :], n, yes[:, None])
-    covers = (low[None, :] <= prevalences[:, None]) & (prevalences[:, None] <= high[None, :])
-    return (law * covers).sum(axis=1)
+    ends = list(zip(*bar_ends(design, n, bars), strict=True))
+    return np.array(list(covered(ends, counts(design, n, prevalences), rounding=0)))
 
 
 @dataclass(frozen=True)
@@ -128,10 +125,12 @@ def computed(section: str) -> list[Any]:
 
 
 def _digest() -> str:
-    folders = ("rrcollect/design", "rrcollect/classic", *(f"server_agg/{x}" for x in ("count", "estimates", "compare",
-               "weigh", "models", "sampling")), "tests/benchmarks", "tests/assurance/bars")  # fmt: skip
+    folders = ("rrcollect/design", *(f"server_agg/{x}" for x in ("count", "estimates", "comparisons", "models",
+               "sampling")), "tests/benchmarks", "tests/assurance/bars")  # fmt: skip
+    paths = [sorted((ROOT / folder).glob("*.py")) for folder in folders]
+    assert all(paths), "a folder is not there"
     found = hashlib.sha256()
-    for path in sorted(path for folder in folders for path in (ROOT / folder).glob("*.py")):
+    for path in (path for some in [*paths, [ROOT / "tests/support/covering.py"]] for path in some):
         found.update(path.read_bytes() if "benchmarks" not in str(path) or path.name.startswith("coverage") else b"")
     return found.hexdigest()[:16]
 

@@ -18,8 +18,9 @@ from scipy.stats import binom, multinomial
 
 from rrcollect import Design, SetDesign, optimal_design
 from server_agg import Estimate, Tally, compare, estimate
-from tests.benchmarks.coverage_rows import GRID, Ends, Law, Setting, says
+from tests.benchmarks.coverage_rows import Setting
 from tests.inside.estimates import methods_for
+from tests.support.covering import GRID, Ends, Law, says
 
 E1, P3 = optimal_design(1), Design(1, "0.3")
 AT_ONCE = tuple(method for method in methods_for("one design") if method != "credible")

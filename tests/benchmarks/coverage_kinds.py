@@ -18,10 +18,11 @@ from server_agg import Tally, estimate, models, sampling
 from tests.assurance.bars.laws import law_matrix
 from tests.benchmarks.coverage_choices import choice_settings
 from tests.benchmarks.coverage_models import model_settings
-from tests.benchmarks.coverage_rows import GRID, Ends, Law, Setting, pairs, says
+from tests.benchmarks.coverage_rows import Setting
 from tests.inside.estimates import methods_for
 from tests.support.aims import aimed
 from tests.support.comparing import both
+from tests.support.covering import GRID, Ends, Law, pairs, says
 
 E1, E2, P3, DIRECT = optimal_design(1), optimal_design(2), Design(1, "0.3"), Design(1, 1)
 NAMES = {E1: "ε = 1", E2: "ε = 2", P3: "(1, 0.3)", DIRECT: "direct"}
@@ -158,7 +159,7 @@ def _pooled(n: int) -> Iterator[Setting]:
     for designs in ((E1, E2), (E1, P3)):
 
         def bar(a: Tally, b: Tally) -> Callable[[str], Ends]:
-            return lambda method: tuple(estimate([a, b]).interval(method=method))  # type: ignore[return-value]
+            return lambda method: tuple(estimate([a, b]).interval(method=method))
 
         yield _two(
             "several designs", "population", methods_for("several designs"), (designs, (n, n)), bar,

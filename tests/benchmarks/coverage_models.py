@@ -18,9 +18,10 @@ from scipy.stats import binom
 from rrcollect import Design, optimal_design
 from server_agg import Tally, models
 from server_agg.errors import NoInformation, NotConverged, Separation
-from tests.benchmarks.coverage_rows import ROUNDING, Ends, Law, Row, Setting, pairs
+from tests.benchmarks.coverage_rows import Row, Setting
 from tests.inside.estimates import methods_for
 from tests.inside.models import simulate_survey
+from tests.support.covering import ROUNDING, Ends, Law, pairs
 
 E1, E2 = optimal_design(1), optimal_design(2)
 

@@ -14,6 +14,7 @@ from server_agg import Tally, compare, estimate, trend
 from server_agg.comparisons.groups import simultaneous_level
 from server_agg.errors import EmptySelection, TooFewAnswers
 from tests.support.comparing import both
+from tests.support.covering import covered, of_pairs, pairs
 
 D = Design("3/4", "3/4")
 SETTINGS = [((optimal_design(2), 20), (optimal_design(1), 25)), ((Design(1, "0.3"), 25), (Design("0.9", "0.8"), 15))]
@@ -26,21 +27,13 @@ def law(design, n, pi):
 
 def comparisons(setting):
     (da, na), (db, nb) = setting
-    return [[both(Tally(da, na, j), Tally(db, nb, k)) for k in range(nb + 1)] for j in range(na + 1)]
+    return of_pairs((na, nb), lambda j, k: both(Tally(da, na, j), Tally(db, nb, k)))
 
 
 def least_coverage(setting, bars, truth):
-    """The least over a grid of both prevalences; `bars[j][k]` = (low, high), `truth(a, b)` what they should cover."""
-    (da, na), (db, nb) = setting
-    low, high = np.array(bars)[..., 0], np.array(bars)[..., 1]
-    found = []
-    for a in SHARES:
-        for b in SHARES:
-            value = truth(a, b)
-            if value is not None:
-                weights = np.outer(law(da, na, a), law(db, nb, b))
-                found.append((weights * ((low <= value) & (value <= high))).sum())
-    return min(found)
+    """The least over a grid of both prevalences; `truth(a, b)` is what the bars should cover."""
+    designs, sizes = zip(*setting, strict=True)
+    return min(covered(bars, pairs(designs, sizes, truth, SHARES)))
 
 
 def _mover_on_cut_bars(pair):
@@ -52,26 +45,25 @@ def _mover_on_cut_bars(pair):
 @pytest.mark.long
 @pytest.mark.parametrize("setting", SETTINGS, ids=["optimal", "skewed"])
 def test_coverage_of_differences_by_exact_double_sums(setting):
-    pairs = comparisons(setting)
+    compared = comparisons(setting)
     least = {}
     for method in ("mover", "guaranteed", "wald"):
-        bars = [[tuple(pair.difference.interval(method=method)) for pair in row] for row in pairs]
+        bars = [tuple(pair.difference.interval(method=method)) for pair in compared]
         least[method] = least_coverage(setting, bars, lambda a, b: a - b)
     assert least["guaranteed"] >= 0.95 - 1e-12
     assert least["mover"] >= 0.96
     assert least["wald"] < 0.93
-    cut = [[_mover_on_cut_bars(pair) for pair in row] for row in pairs]  # the planted bug
+    cut = [_mover_on_cut_bars(pair) for pair in compared]  # the planted bug
     assert least_coverage(setting, cut, lambda a, b: a - b) < 0.8
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("setting", SETTINGS, ids=["optimal", "skewed"])
 def test_coverage_of_ratios_by_exact_double_sums(setting):
-    pairs = comparisons(setting)
+    compared = comparisons(setting)
     least = {}
     for method in ("mover", "guaranteed"):
-        found = [[pair.ratio.interval(method=method) for pair in row] for row in pairs]
-        bars = [[(bar.low, np.inf if bar.high is None else bar.high) for bar in row] for row in found]
+        bars = [tuple(pair.ratio.interval(method=method)) for pair in compared]
         least[method] = least_coverage(setting, bars, lambda a, b: a / b if b > 0 else None)
     assert least["guaranteed"] >= 0.95 - 1e-12
     assert least["mover"] >= 0.94

@@ -15,6 +15,7 @@ from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tally, estimate
 from server_agg.errors import EmptySelection
 from tests.inside.estimates import Groups
+from tests.support.covering import covered, of_pairs, pairs
 
 PAIRS = [
     ((optimal_design(1), 20), (optimal_design(2), 15)),
@@ -60,16 +61,11 @@ def test_the_planted_bug_weighs_by_estimated_variances_and_is_biased():
 @pytest.mark.parametrize("pair", PAIRS, ids=str)
 def test_coverage_by_exact_double_sums(pair):
     (d1, n1), (d2, n2) = pair
-    pools = [[estimate([Tally(d1, n1, j), Tally(d2, n2, k)]) for k in range(n2 + 1)] for j in range(n1 + 1)]
+    pools = of_pairs((n1, n2), lambda j, k: estimate([Tally(d1, n1, j), Tally(d2, n2, k)]))
+    laws = list(pairs((d1, d2), (n1, n2), lambda a, b: a if a == b else None, np.arange(0, 1.001, 0.02)))
     least = {}
     for method in ("likelihood", "chebyshev", "hoeffding", "wald"):
-        bars = np.array([[tuple(p.interval(method=method)) for p in row] for row in pools])
-        found = []
-        for pi in np.arange(0, 1.001, 0.02):
-            y1, y2 = (float(1 - d.p00) * (1 - pi) + float(d.p11) * pi for d in (d1, d2))
-            weights = np.outer(binom.pmf(np.arange(n1 + 1), n1, y1), binom.pmf(np.arange(n2 + 1), n2, y2))
-            found.append((weights * ((bars[..., 0] <= pi) & (pi <= bars[..., 1]))).sum())
-        least[method] = min(found)
+        least[method] = min(covered([tuple(pool.interval(method=method)) for pool in pools], laws))
     assert least["chebyshev"] >= 0.95 - 1e-12
     assert least["hoeffding"] >= 0.95 - 1e-12
     assert least["likelihood"] > 0.88

@@ -11,6 +11,7 @@ from scipy.stats import multinomial
 from rrcollect import ParameterError, SetDesign, optimal_design
 from server_agg import Tally, estimate
 from tests.inside.estimates import Combination
+from tests.support.covering import covered
 
 THREE = SetDesign(3, 1, "24/25")
 GRID = (0.0, 0.02, 0.1, 0.3, 0.6, 0.9, 1.0)
@@ -24,14 +25,13 @@ KINDS = {
 def least_coverage(kind, method, n, design=THREE):
     make, truth = KINDS[kind]
     outcomes = [(a, b, n - a - b) for a in range(n + 1) for b in range(n + 1 - a)]
-    bars = np.array([make(estimate(Tally(design, n, c))).interval(method=method) for c in outcomes])
-    found = 1.0
+    bars, laws = [tuple(make(estimate(Tally(design, n, c))).interval(method=method)) for c in outcomes], []
     for a, b in itertools.product(GRID, repeat=2):
         shares = np.array([a, b, 1 - a - b])
         if shares.min() >= -1e-9 and truth(shares) is not None:
-            law = multinomial.pmf(outcomes, n, float(design.q) + float(design.c) * np.maximum(shares, 0))
-            found = min(found, law[(bars[:, 0] <= truth(shares) + 1e-9) & (truth(shares) - 1e-9 <= bars[:, 1])].sum())
-    return found
+            chances = float(design.q) + float(design.c) * np.maximum(shares, 0)
+            laws.append((truth(shares), multinomial.pmf(outcomes, n, chances)))
+    return min(covered(bars, laws, rounding=1e-9))
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -14,6 +14,7 @@ from rrcollect import Design, ParameterError, classic, optimal_design
 from rrcollect.classic import RepeatedDesign
 from server_agg import Tally, estimate, models
 from server_agg.errors import TooFewAnswers
+from tests.support.covering import covered, of_pairs
 
 MOORS = classic.moors("0.7")
 
@@ -37,16 +38,15 @@ def test_moors_is_exactly_unbiased_with_its_variance():
 @pytest.mark.long
 def test_moors_covers_by_exact_double_sums():
     n1, n2 = 30, 20
-    grid = [[models.moors((n1, j), (n2, k), MOORS) for k in range(n2 + 1)] for j in range(n1 + 1)]
-    bars = {m: np.array([[tuple(e.interval(method=m)) for e in row] for row in grid])
-            for m in ("guaranteed", "hoeffding", "wald")}  # fmt: skip
-    least = dict.fromkeys(bars, 1.0)
+    found, laws = of_pairs((n1, n2), lambda j, k: models.moors((n1, j), (n2, k), MOORS)), []
     for pi, u in itertools.product(np.arange(0, 1.01, 0.1), np.arange(0, 1.01, 0.1)):
-        yes = 0.7 * pi + 0.3 * u
-        weights = np.outer(binom.pmf(np.arange(n1 + 1), n1, min(yes, 1)), binom.pmf(np.arange(n2 + 1), n2, u))
-        for method, ends in bars.items():
-            covers = (ends[..., 0] <= pi + 1e-12) & (pi - 1e-12 <= ends[..., 1])
-            least[method] = min(least[method], (weights * covers).sum())
+        yes = min(0.7 * pi + 0.3 * u, 1)
+        both = binom.pmf(np.arange(n1 + 1), n1, yes), binom.pmf(np.arange(n2 + 1), n2, min(u, 1))
+        laws.append((pi, np.outer(*both).ravel()))
+    least = {
+        method: min(covered([tuple(one.interval(method=method)) for one in found], laws))
+        for method in ("guaranteed", "hoeffding", "wald")
+    }
     assert least["guaranteed"] >= 0.95 - 1e-12
     assert least["hoeffding"] >= 0.95 - 1e-12
     assert least["wald"] < 0.95

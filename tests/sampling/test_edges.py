@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tally, estimate, sampling
+from tests.support.covering import counts, covered
 
 E1, DIRECT, P3 = optimal_design(1), Design(1, 1), Design(1, "0.3")
 
@@ -56,11 +56,8 @@ def coverage_of_total(method):
     for ones in range(n + 1):
         total = sampling.estimate(answers_of(n, ones), DIRECT, weights=np.full(n, 10.0)).total
         bars.append(tuple(total.interval(method=method)))
-    low, high = np.array(bars).T
-    return min(
-        binom.pmf(np.arange(n + 1), n, pi)[(low <= 300 * pi + 1e-9) & (300 * pi - 1e-9 <= high)].sum()
-        for pi in np.arange(1, 100) / 100
-    )
+    laws = ((300 * pi, law) for pi, law in counts(DIRECT, n, np.arange(1, 100) / 100))
+    return min(covered(bars, laws, rounding=1e-9))
 
 
 def test_the_bar_of_a_total_holds_for_rare_attributes_and_the_plain_one_does_not():

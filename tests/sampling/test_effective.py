@@ -5,15 +5,14 @@ Wald's bar, which was the default, is the planted bug of every check.
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
-from scipy.stats import binom, multinomial
+from scipy.stats import multinomial
 from statsmodels.stats.proportion import proportion_confint
 
 from rrcollect import Design, optimal_design
 from server_agg import Tally, estimate, sampling
+from tests.support.covering import covered, of_pairs, pairs
 
 E1, P3, DIRECT = optimal_design(1), Design(1, "0.3"), Design(1, 1)
 GRID = (0.0, 0.01, 0.05, 0.2, 0.5, 0.8, 0.97, 1.0)
@@ -26,21 +25,11 @@ SETTINGS = [  # designs, answers, shares of two strata
 ]
 
 
-def says(design, pi):
-    return float(1 - design.p00) * (1 - pi) + float(design.p11) * pi
-
-
 def strata_coverage(make, designs, sizes, shares, method):
     """The least over a grid of both prevalences."""
-    bars = np.array([[tuple(make(designs, sizes, shares, (i, j)).interval(method=method))
-                      for j in range(sizes[1] + 1)] for i in range(sizes[0] + 1)])  # fmt: skip
-    weights, least = np.array(shares) / sum(shares), 1.0
-    for pair in itertools.product(GRID, repeat=2):
-        laws = [binom.pmf(np.arange(n + 1), n, says(d, pi)) for d, n, pi in zip(designs, sizes, pair, strict=True)]
-        truth = float(weights @ pair)
-        holds = (bars[..., 0] <= truth + 1e-12) & (truth - 1e-12 <= bars[..., 1])
-        least = min(least, float((np.outer(*laws) * holds).sum()))
-    return least
+    bars = of_pairs(sizes, lambda i, j: tuple(make(designs, sizes, shares, (i, j)).interval(method=method)))
+    weights = np.array(shares) / sum(shares)
+    return min(covered(bars, pairs(designs, sizes, lambda a, b: float(weights @ (a, b)), GRID)))
 
 
 def poststratified(designs, sizes, shares, ones):

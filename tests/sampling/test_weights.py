@@ -10,12 +10,13 @@ from fractions import Fraction
 import numpy as np
 import pandas as pd
 import pytest
-from scipy.stats import binom, norm
+from scipy.stats import norm
 
 from rrcollect import Design, ParameterError, optimal_design
 from server_agg import Tally, estimate, sampling
 from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.sampling.values import unbiased_values
+from tests.support.covering import covered, of_pairs, pairs
 
 DESIGNS = [Design("3/4", "3/4"), Design(1, "1/4"), Design("9/10", "3/5"), Design("1/5", "3/10")]
 
@@ -224,17 +225,18 @@ def test_strata_bars_and_design_effect():
 def test_strata_cover_exactly():
     """Two strata of 25 answers, exact double sum: Hoeffding never below, normal near its level."""
     design, n = optimal_design(2), 25
-    ends = {method: np.empty((n + 1, n + 1, 2)) for method in ("wald", "hoeffding")}
-    for j, k in itertools.product(range(n + 1), repeat=2):
-        found = sampling.estimate({"a": Tally(design, n, j), "b": Tally(design, n, k)}, weights={"a": 2, "b": 1})
-        for method, bars in ends.items():
-            bars[j, k] = found.interval(method=method)
-    for pa, pb in ((0.1, 0.1), (0.1, 0.9), (0.5, 0.3), (0.0, 0.0)):
-        truth, ones = (2 * pa + pb) / 3, np.arange(n + 1)
-        weights = np.outer(*(binom.pmf(ones, n, float(design.says_yes(p))) for p in (pa, pb)))
-        covers = {m: (bars[..., 0] <= truth + 1e-12) & (truth - 1e-12 <= bars[..., 1]) for m, bars in ends.items()}
-        assert (weights * covers["hoeffding"]).sum() >= 0.95
-        assert (weights * covers["wald"]).sum() > 0.85
+    found = of_pairs(
+        (n, n),
+        lambda j, k: sampling.estimate({"a": Tally(design, n, j), "b": Tally(design, n, k)}, weights={"a": 2, "b": 1}),
+    )
+    looked_at = {(0.1, 0.1), (0.1, 0.9), (0.5, 0.3), (0.0, 0.0)}
+    laws = pairs(
+        (design, design), (n, n), lambda a, b: (2 * a + b) / 3 if (a, b) in looked_at else None, [0, 0.1, 0.3, 0.5, 0.9]
+    )
+    laws = list(laws)
+    assert len(laws) == 4
+    for method, least in (("hoeffding", 0.95), ("wald", 0.85)):
+        assert min(covered([tuple(one.interval(method=method)) for one in found], laws)) >= least
 
 
 def test_invalid_strata_are_refused():

@@ -41,6 +41,7 @@ from tests.benchmarks.coverage import (
     minima,
     named_methods,
 )
+from tests.support.covering import covered
 
 ROUNDING = 1e-12  # of a sum of at most 1001 probabilities in doubles
 FURTHER = {  # designs of no particular beauty, with p00 + p11 away from 1
@@ -69,8 +70,7 @@ def least_coverage(design: Design, n: int, bars: Bars, target: str | int = "popu
         law = population_matrix(design, n, shares)
     else:
         shares, law = law_matrix(design, n, target)
-    held = (low[None, :] <= shares[:, None]) & (shares[:, None] <= high[None, :])
-    return len(shares), float((law * held).sum(axis=1).min())
+    return len(shares), min(covered(list(zip(low, high, strict=True)), zip(shares, law, strict=True), rounding=0))
 
 
 def coverage_part(
@@ -218,6 +218,7 @@ CHECK = Check(
         "tests/benchmarks/coverage_models.py",
         "tests/benchmarks/coverage_rows.py",
         "tests/benchmarks/coverage_samples.py",
+        "tests/support/covering.py",
         "server_agg/sampling",
         "docs/coverage.md",
         "rrcollect/design",
