@@ -4,7 +4,7 @@ import itertools
 
 import pytest
 
-from rrcollect import Choice, Number, optimal_design
+from rrcollect import Choice, Number, Several, optimal_design
 from server_agg import open_store
 from tests.support.browser import Visit, accessible, unfold
 from tests.support.collector_running import RunningCollector
@@ -66,6 +66,38 @@ def card(page, name):
 def rows(collector):
     waiting = [report.row for report in collector.store.epochs.waiting()]
     return {row.question: row for row in waiting + kept_rows(collector.store)}
+
+
+def test_all_that_apply_and_a_number_in_bins_are_answered_on_the_page(collector, visit):
+    signs = asked(
+        "signs", Several([{"en": "Headache"}, {"en": "Fever"}, {"en": "Cough"}]), optimal_design(1, several=3)
+    )
+    wide = asked("wide", Number(0, 80, "hours", bins=16), optimal_design(1, bins=16))
+    page = visit.page(f"{collector.url}/s/{collector.page_of(signs, wide)}")
+    page.get_by_text("This device draws one of the 3 options by chance, and answers").first.wait_for()
+    accessible(page)
+    unfold(page)
+    card(page, "signs").get_by_role("button", name=SEND).click()
+    card(page, "signs").get_by_text("Choose all that apply, or “None of these”, or decline.").wait_for()
+    box = lambda name: card(page, "signs").get_by_role("checkbox", name=name)  # noqa: E731
+    ticked = lambda: [box(name).get_attribute("aria-checked") for name in ("Headache", "Fever", "None of these")]  # noqa: E731
+    box("Fever").click()
+    box("Headache").click()
+    assert ticked() == ["true", "true", "false"]
+    box("None of these").click()
+    assert ticked() == ["false", "false", "true"]
+    box("Fever").click()
+    assert ticked() == ["false", "true", "false"]
+    accessible(page)
+    card(page, "signs").get_by_role("button", name=SEND).click()
+    card(page, "signs").get_by_text("This device was asked about one option").wait_for()
+    card(page, "wide").get_by_role("spinbutton").focus()
+    page.keyboard.type("42")
+    card(page, "wide").get_by_role("button", name=SEND).click()
+    card(page, "wide").get_by_text("the answer to one question about where your number lies").first.wait_for()
+    sent = rows(collector)
+    assert signs.design.allows(sent["signs"].answer)
+    assert wide.design.allows(sent["wide"].answer)
 
 
 def test_every_kind_is_answered_by_keyboard_alone(collector, visit):

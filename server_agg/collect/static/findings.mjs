@@ -145,8 +145,8 @@ function questionCard(question, survey, how) {
   const round = question.rounds > 1 ? (question.round === null ? "" : ` in round ${question.round + 1} of ${question.rounds}`) : "";
   card.append(...headline(question), make("p", { class: "small quiet" }, `From ${plural(it.n, "answer", "answers")}${round}, each changed by chance on the device it came from.`));
   if (it.fit) card.append(unfit(it) ? notice(it.fit) : make("p", { class: "small quiet" }, it.fit));
-  const rows = it.options ? [...it.options].sort((a, b) => b.value - a.value) : [{ ...it, label: "All", foreign: false, n: undefined, fit: null }];
-  card.append(figure((width) => rowsFigure(rows, scale, width, { filled: Boolean(it.options), name: it.options ? "Options" : "Estimate" }), story("all", ""), how));
+  const rows = it.options ? [...it.options].sort((a, b) => b.value - a.value) : it.quantiles ? it.quantiles.map((one) => ({ ...one, foreign: false, n: undefined, fit: null })) : [{ ...it, label: "All", foreign: false, n: undefined, fit: null }];
+  card.append(figure((width) => rowsFigure(rows, scale, width, { filled: Boolean(it.options), name: it.options ? "Options" : it.quantiles ? "Quantiles" : "Estimate" }), story("all", ""), how));
   card.append(...question.beside.map((note) => make("p", { class: "small quiet note" }, note)));
   card.append(...groups(question, scale, story, how), ...rounds(question, scale, story, how), method(question, scale));
   return card;
