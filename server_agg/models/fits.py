@@ -21,12 +21,13 @@ from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
 from server_agg.estimates.interval import ANYWHERE
 from server_agg.estimates.methods import checked_method, wald_interval
-from server_agg.estimates.numerics import chi_squared_tail, scipy_special, t_tail
+from server_agg.estimates.numerics import chi_squared_tail, t_tail
 from server_agg.results.findings import Findings, plain_facts
 from server_agg.results.interval import Interval, exact_level
 from server_agg.results.result import Result
 from server_agg.results.row import Row, Scale, Test
 from server_agg.results.tables import Table
+from server_agg.sampling.omnibus import wald_test
 
 if TYPE_CHECKING:
     from typing import Self
@@ -186,15 +187,8 @@ class Fit(Result):
         if not names:
             raise ParameterError("names", names, f"one or more of {list(self.names)}")
         places = [self.place(name) for name in names]
-        part, spread = self.coefficients[places], self.covariance[np.ix_(places, places)]
-        statistic = float(part @ np.linalg.solve(spread, part))
-        words, k, f = " = ".join(names) + " = 0", len(places), self.df
-        if math.isinf(f):
-            return chi_squared(words, f"Wald ({self.kind})", statistic, k)
-        if f < k:
-            raise ParameterError("names", words, f"at most {f:.0f} coefficients: as many as clusters − strata")
-        p = float(scipy_special().fdtrc(k, f - k + 1, max(statistic, 0.0) * (f - k + 1) / (f * k)))
-        return Test(words, f"Wald ({self.kind}, F with {f - k + 1:.0f} df)", statistic, k, p)
+        spread = self.covariance[np.ix_(places, places)]
+        return wald_test(" = ".join(names) + " = 0", self.kind, self.coefficients[places], spread, self.df)
 
     # ---- shown ------------------------------------------------------------------------------------------------
 
@@ -305,14 +299,14 @@ class FitTable(Findings):
         return [((["", *self.fits], lines), frozenset(range(1, len(self.fits) + 1)))]
 
 
-def table(fits: Mapping[str, Fit]) -> FitTable:
+def side_by_side(fits: Mapping[str, Fit]) -> FitTable:
     """Fits side by side, as papers print them: {name: fit}; its rows are all coefficients, "name: coefficient".
 
     >>> from rrcollect import Design
     >>> from server_agg.models import fit
     >>> how = {"design": Design("3/4", "3/4"), "repeats": [60, 140, 110, 90], "names": ["x"]}
     >>> found = fit([1, 0, 1, 0], [0, 0, 1, 1], **how)
-    >>> print(table({"whole": found, "without x": found.without("x")}))
+    >>> print(side_by_side({"whole": found, "without x": found.without("x")}))
                          whole       without x
     Intercept   -2.197 (0.720)  -0.619 (0.217)
     x            2.603 (0.777)

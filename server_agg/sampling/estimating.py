@@ -125,6 +125,14 @@ def estimate(
     return _Engine(sample, given, groups, names, made).estimated(scale, target, unless, parts, unfit)
 
 
+def figures_of(sample: Sample, given: AnswerValues, made: Replicates | None) -> SampleEstimate:
+    """The figures of values that were made already, of everybody."""
+    unless = DEPENDENT if sample.clustered else NOT_FIXED if np.ptp(sample.weights) else ""
+    return _Engine(sample, given, np.ones((given.n, 1), bool), [ALL], made).estimated(
+        SHARES, "population", unless, (), {}
+    )
+
+
 def _misfits(strata: Mapping[Any, Tally]) -> dict[str, Misfit]:
     """Strata whose own counts do not fit the design, of so many: the figure's misfit is that of all counts."""
     each = {name: Share(tally).misfit for name, tally in strata.items()}

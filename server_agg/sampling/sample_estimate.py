@@ -32,23 +32,29 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from itertools import combinations
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from rrcollect.design.parameters import NumberLike, whole_number
 from rrcollect.errors import ParameterError
 from server_agg.estimates.effective import EffectiveSample
 from server_agg.estimates.interval import DIFFERENCE, Problem
 from server_agg.estimates.methods import interval_of, wald_interval
-from server_agg.estimates.numerics import turning_point
+from server_agg.estimates.numerics import t_quantile, turning_point
 from server_agg.results.findings import Findings
 from server_agg.results.interval import Interval, Misfit, exact_level
-from server_agg.results.row import DIFFERENCES, Row, Scale
+from server_agg.results.row import DIFFERENCES, Row, Scale, Test
+from server_agg.sampling.omnibus import wald_test
 from server_agg.sampling.sample import Sample
 
 if TYPE_CHECKING:
     from server_agg.sampling.sample import Floats
 
 ROUNDING, SMALLEST = 1e-9, 1e-9  # beyond a range but for rounding; the least p that is looked for
+NO_ENDS = "no ends: the figure below is not told from 0"
+RATIOS = Scale(-math.inf, math.inf, "", "ratio")
 FEW = 10  # degrees of freedom below which the estimated error is itself uncertain
 
 
@@ -184,6 +190,39 @@ class SampleEstimate(Findings):
         many = self._pairs(a, b) if family is None else whole_number("family", family, 1)
         return replace(self, figures=(_difference_row(one, other, float(self.covariance[a, b]), self.df, many),))
 
+    def pairs(self, *names: str) -> SampleEstimate:
+        """All pairs of these figures (of all but "all"), each one of as many at once as there are."""
+        chosen = list(combinations(self._compared(names), 2))
+        made = [self.difference(a, b, family=len(chosen)).figures[0] for a, b in chosen]
+        return replace(self, figures=tuple(made))
+
+    def equal(self, *names: str) -> Test:
+        """That these figures (all but "all") are one and the same, by Wald's F."""
+        chosen, every = self._compared(names), [row.name for row in self.figures]
+        at = [every.index(name) for name in chosen]
+        way = np.eye(len(at))[1:] - np.eye(len(at))[:1]
+        value = way @ [float(row.problem.value) for row in self._shares(chosen) if row.problem is not None]
+        spread = way @ self.covariance[np.ix_(at, at)] @ way.T
+        return wald_test(f"{' = '.join(chosen)}", "survey", value, spread, float(self.df))
+
+    def _compared(self, names: Sequence[str]) -> list[str]:
+        """The names asked for, or those of all groups."""
+        chosen = list(names) or [row.name for row in self.figures if row.name != "all"]
+        if len(chosen) < 2 or len(set(chosen)) != len(chosen):
+            raise ParameterError("names", chosen, "two different rows or more")
+        self._shares(chosen)
+        return chosen
+
+    def ratio(self, first: str, second: str) -> SampleEstimate:
+        """One figure over another, by their covariance; its bar is Fieller's: the ratios ρ for which first − ρ·second
+        is not told from 0 by Student's t.  Where the second is not told from 0 it has no ends."""
+        if first == second:
+            raise ParameterError("second", second, "another row")
+        one, other = self._shares([first, second])
+        names = [row.name for row in self.figures]
+        at = [names.index(one.name), names.index(other.name)]
+        return replace(self, figures=(ratio_row(one, other, self.covariance[np.ix_(at, at)], float(self.df)),))
+
     def _pairs(self, a: int, b: int) -> int:
         """How many comparisons there are like that of these two figures: of options of everybody or of the groups, or
         of groups, for every option."""
@@ -222,6 +261,32 @@ def sample_estimate(
     }  # fmt: skip
     told = [*told, *([few] if sample.clustered and sample.df < FEW else [])]
     return SampleEstimate(tuple(rows), target, facts, told, said, covariance=covariance, sample=sample)
+
+
+def ratio_row(one: SampleRow, other: SampleRow, spread: Floats, df: float) -> Row:
+    """The ratio of two figures, and Fieller's bar."""
+    a, b = float(one.value or 0.0), float(other.value or 0.0)
+    v = spread * one.scale.span * other.scale.span
+    if not np.isfinite(v).all() or b == 0:
+        return Row(f"{one.name} / {other.name}", None, None, None, scale=RATIOS)
+    value = a / b
+    error = math.sqrt(max(float(v[0, 0] - 2 * value * v[0, 1] + value**2 * v[1, 1]), 0.0)) / abs(b)
+
+    def bar(level: NumberLike, method: str | None) -> Interval[Any]:
+        if method not in (None, "fieller"):
+            raise ParameterError("method", method, "'fieller'")
+        exact = exact_level(level)
+        t = t_quantile((1 - exact) / 2, df)
+        square = b * b - t * t * float(v[1, 1])
+        middle = a * b - t * t * float(v[0, 1])
+        inside = middle**2 - square * (a * a - t * t * float(v[0, 0]))
+        told = {"method": "fieller", "level": exact, "target": "ratio of two figures"}
+        if square <= 0 or inside < 0:
+            return Interval((None, None), warning=NO_ENDS, **told)
+        reach = math.sqrt(inside)
+        return Interval(((middle - reach) / square, (middle + reach) / square), **told)
+
+    return Row(f"{one.name} / {other.name}", None, value, error, bar, scale=RATIOS, extras={"df": df})
 
 
 def _difference_row(one: SampleRow, other: SampleRow, shared: float, df: float, family: int) -> Row:

@@ -35,7 +35,7 @@ def people(name: str) -> dict[str, np.ndarray]:
     second = (i * 53 + 40 * answer) % 100 < 45
     d |= {
         "rank": rank,
-        "later": np.where(i * 11 % 5 < 2, (rank + 1) % 4, rank),
+        "later": np.where(i * 11 % 5 < 2, (rank + 1 + i % 3) % 4, rank),
         "said": (rank + (i * 29 % 10 >= 7) * (1 + i * 17 % 3)) % 4,
         "told": (answer != (i * 43 % 10 >= 8)).astype(int),
         "second": second.astype(int),

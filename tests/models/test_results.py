@@ -47,7 +47,7 @@ RESULTS = {  # the result, its rows, and how many of them are drawn
     "list experiment": (sampling.list_experiment(np.tile([1, 2, 2, 3], 150), np.tile([0, 1], 300), 3), 1, 1),
     "random intercept": (models.fit_mixed(SURVEY.answers, SURVEY.covariates, E2, UNITS), 2, 2),
     "linear probability": (models.fit(SURVEY.answers, SURVEY.covariates, E2, link="identity"), 2, 2),
-    "side by side": (models.table({"one": FIT, HOSTILE: FIT.without("age")}), 3, 3),
+    "side by side": (models.side_by_side({"one": FIT, HOSTILE: FIT.without("age")}), 3, 3),
     "cheating regression": (models.fit_cheating(CHEATED, None, [TWO[0]] * 300 + [TWO[1]] * 300), 2, 2),
 }
 

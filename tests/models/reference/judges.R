@@ -17,7 +17,7 @@ b <- within(b, { stratum <- cluster %/% 12; w <- 0.5 + ((3 * i) %% 7) * (1 + str
 added <- function(d) within(d, {
   level <- ((i * i * 7 + 3 * i) %% 97) / 24 + 0.5 * x + 0.4 * z + 0.3 * (cluster %% 3 == 1)
   rank <- as.integer(pmin(3, pmax(0, floor(level))))             # 0, 1, 2, 3
-  later <- as.integer(ifelse((i * 11) %% 5 < 2, (rank + 1) %% 4, rank))
+  later <- as.integer(ifelse((i * 11) %% 5 < 2, (rank + 1 + i %% 3) %% 4, rank))
   said <- as.integer((rank + ((i * 29) %% 10 >= 7) * (1 + (i * 17) %% 3)) %% 4)   # as if kept with chance 7/10
   told <- as.integer(xor(answer == 1, (i * 43) %% 10 >= 8))      # as if kept with chance 8/10
   second <- as.integer(((i * 53 + 40 * answer) %% 100) < 45)
@@ -106,7 +106,7 @@ complex_tables <- function(d) {
   p1 <- coef(mg); null <- (p1 * (1 - p1)) * (diag(coef(ms)) - outer(coef(ms), coef(ms))) / nrow(d)
   delta <- solve(null, vcov(mu)); x2 <- as.numeric(coef(mu) %*% solve(null, coef(mu))); trace <- sum(diag(delta)); d0 <- trace^2 / sum(diag(delta %*% delta)); nu <- degf(design)
   list(cells = plain(coef(means)), se = plain(SE(means)), wald = f("adjWald"), first = f("Chisq"), second = f("F"),
-    own = list(x2 = x2, f = x2 / trace, df = c(d0, d0 * nu), p = pf(x2 / trace, d0, d0 * nu, lower.tail = FALSE)),
+    own = list(wald = as.numeric(coef(mu) %*% solve(vcov(mu), coef(mu))), x2 = x2, f = x2 / trace, df = c(d0, d0 * nu), p = pf(x2 / trace, d0, d0 * nu, lower.tail = FALSE)),
     log_odds = plain(coef(logs)), log_odds_se = plain(SE(logs)), groups = wald, groups_svyglm = as.numeric(linear$Ftest) * linear$df,
     pairs = lapply(2:k, function(c) { e <- rep(0, k); e[1] <- 1; e[c] <- -1; x <- svycontrast(by, e); list(value = plain(coef(x)), se = plain(SE(x))) }),
     ratio = list(value = plain(coef(ratio)), se = plain(SE(ratio)))) }
