@@ -15,7 +15,7 @@
 
 Read in this order: `columns`, `covariates`, `links`, `outcome`, `options`, `fitting` (the likelihood and its maximum),
 `sampled`, `fits` (what every fit is), `inference`, `effects`, `regression`; `moments`, `joint`, `predictor`; `mixed`;
-`cheating_models`, `cheaters`; `mixtures`, `tables`; `association`, `graphs`, `classical`; `simulation`,
+`cheating_models`, `cheaters`; `mixtures`, `asked`, `tables`; `association`, `graphs`, `classical`; `simulation`,
 `simulated_power`.
 
 `simulation` makes seeded, artificial data, never part of the privacy path; it must be asked for by its full name.

@@ -280,7 +280,7 @@ def ratio_row(one: SampleRow, other: SampleRow, spread: Floats, df: float) -> Ro
         square = b * b - t * t * float(v[1, 1])
         middle = a * b - t * t * float(v[0, 1])
         inside = middle**2 - square * (a * a - t * t * float(v[0, 0]))
-        told = {"method": "fieller", "level": exact, "target": "ratio of two figures"}
+        told: dict[str, Any] = {"method": "fieller", "level": exact, "target": "ratio of two figures"}
         if square <= 0 or inside < 0:
             return Interval((None, None), warning=NO_ENDS, **told)
         reach = math.sqrt(inside)

@@ -190,3 +190,53 @@ def test_waves_need_the_same_options() -> None:
         _ = groups.change
     with pytest.raises(ParameterError, match="0 or 1"):
         groups.margin(2)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_groups_pairs_and_ratios_of_samples_are_those_of_r_s_survey(name: str) -> None:
+    """svyby with its covariance and svycontrast, svyglm's regTermTest, svyratio."""
+    data, judged, how = people(name), figures()["complex"][name], drawn(people(name))
+    found = sampling.estimate(data["told"], TOLD, by=data["age"], **how)
+    test = found.equal()
+    assert test.statistic == pytest.approx(judged["groups"], rel=1e-8)
+    assert test.statistic == pytest.approx(judged["groups_svyglm"], rel=1e-6)
+    ages = [row.name for row in found.rows[1:]]
+    assert test.df == len(ages) - 1
+    pairs = found.pairs()
+    assert len(pairs.rows) == math.comb(len(ages), 2)
+    for row, told in zip(pairs.rows[: len(ages) - 1], judged["pairs"], strict=True):
+        assert row.value == pytest.approx(told["value"], rel=1e-8)
+        assert row.standard_error == pytest.approx(told["se"], rel=1e-8)
+        assert row.extras["family"] == len(pairs.rows)
+        low, high = row.interval()
+        assert (low <= 0 <= high) == (row.p_value >= 0.05)
+    both = models.table((data["told"], TOLD), (data["told2"], TOLD2), **how)
+    apart = sampling.estimate(data["told"], TOLD, **how)
+    assert apart.value == pytest.approx(both.shares[1].sum())
+    by_cells = both.ratio("yes, yes", "yes, no")
+    assert by_cells.value == pytest.approx(judged["ratio"]["value"], rel=1e-9)
+    assert by_cells.standard_error == pytest.approx(judged["ratio"]["se"], rel=1e-9)
+    low, high = by_cells.interval()
+    assert low is None or low < by_cells.value < high
+
+
+def test_a_ratio_s_error_is_the_delta_method_s_and_its_bar_fieller_s() -> None:
+    data, how = people("A"), drawn(people("A"))
+    found = sampling.estimate(data["told"], TOLD, by=data["group"], **how)
+    row = found.ratio("0", "1").rows[0]
+    a, b = (found[name].value for name in "01")
+    v = found.covariance[1:, 1:]
+    want = math.sqrt(v[0, 0] / b**2 - 2 * a * v[0, 1] / b**3 + a**2 * v[1, 1] / b**4)
+    assert (row.value, row.standard_error) == (pytest.approx(a / b), pytest.approx(want))
+    for end in row.interval():  # at its ends first − ρ·second is t errors from 0
+        gap = (a - end * b) / math.sqrt(v[0, 0] - 2 * end * v[0, 1] + end**2 * v[1, 1])
+        assert abs(gap) == pytest.approx(2.0280940, rel=1e-6) or found.df != 36
+        assert abs(gap) > 1.9
+    for wrong in (("0", "0"), ("0", "9")):
+        with pytest.raises(ParameterError):
+            found.ratio(*wrong)
+    for names in (("0",), ("0", "0"), ("0", "none")):
+        with pytest.raises(ParameterError):
+            found.equal(*names)
+        with pytest.raises(ParameterError):
+            found.pairs(*names)

@@ -99,7 +99,7 @@ complex_tables <- function(d) {
   by <- svyby(~r, ~age, design, svymean, covmat = TRUE); V <- vcov(by); m <- coef(by); k <- length(m)
   L <- cbind(-1, diag(k - 1)); wald <- as.numeric(t(L %*% m) %*% solve(L %*% V %*% t(L), L %*% m))
   linear <- regTermTest(svyglm(r ~ factor(age), design), ~ factor(age))
-  ratio <- svyratio(~r, ~r2, design)
+  ratio <- svyratio(~yy, ~yn, design)
   # Rao and Scott by the covariances of the products of deviations, whose law under independence they are
   g <- outer(d$group, 0, "=="); s <- outer(d$rank, 0:2, "=="); mg <- svymean(g * 1, design); ms <- svymean(s * 1, design)
   u <- (g[, 1] - coef(mg)) * sweep(s, 2, coef(ms)); mu <- svymean(u, design)
