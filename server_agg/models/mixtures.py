@@ -1,7 +1,7 @@
 """The largest likelihood of shares that are 0 or more and add up to 1, certified.
 
     ℓ(π) = Σ w log Σ_j A_j π_j,      g = ∂ℓ/∂π.      ℓ is concave, Σ g_j π_j = Σw, and at every π
-    ℓ(best) − ℓ(π) ≤ max g − Σw                                                                         [L83]
+    ℓ(best) − ℓ(π) ≤ max g − Σw                                                                         [Lin83]
 so a climb that ends with this gap below `GAP` is at the maximum, wherever it began.  A step is Newton's, within π ≥ 0:
 least squares in K unknowns, none negative, since the π ≥ 0 with the greatest ℓ − Σw·Σπ add up to 1 by themselves.  One
 share held at c: the atoms cA_j + (1 − c)A_i of the others are again a mixture.
