@@ -45,7 +45,7 @@ def wald_test(hypothesis: str, kind: str, value: Floats, spread: Floats, freedom
         return Test(hypothesis, f"Wald ({kind})", statistic, k, chi_squared_tail(statistic, k) if k else 1.0)
     left = freedom - k + 1
     if left < 1:
-        raise ParameterError("names", hypothesis, f"at most {freedom:.0f} differences: as many as clusters − strata")
+        raise ParameterError("names", hypothesis, f"at most {freedom:.0f} at once, the degrees of freedom")
     p = float(scipy_special().fdtrc(k, left, statistic * left / (freedom * k)))
     return Test(hypothesis, f"Wald ({kind}, F with {left:.0f} df)", statistic, k, p)
 

@@ -208,7 +208,7 @@ def test_what_does_not_go_together_is_refused() -> None:
         models.fit(*given, link="cauchit")
     with pytest.raises(ParameterError, match="weights, clusters or strata"):
         models.fit(*given).using("survey")
-    with pytest.raises(ParameterError, match="at most 1 coefficients"):
+    with pytest.raises(ParameterError, match="at most 1 at once"):
         models.fit(*given, clusters=data["i"] // 60).wald_test("x1", "x2")
     with pytest.raises(ParameterError, match="'linear' for weights"):
         models.fit_predictor(data["x"], data["answer"], data.design, kind="normal", clusters=data["cluster"])
