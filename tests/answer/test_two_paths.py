@@ -2,11 +2,11 @@
 
 import multiprocessing
 import os
-import threading
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 
 import pytest
 
+from rrcollect.answer.ledger.guard import append
 from rrcollect.errors import LedgerError, LedgerRestored
 from tests.inside.answer import RollbackGuard
 from tests.support.devices import client, envelope, question
@@ -51,24 +51,59 @@ def test_two_processes_by_two_paths_hand_out_one_draw(tmp_path, number):
     assert len({one for one in ids if len(one) == 32}) == 1
 
 
-def test_a_draw_made_meanwhile_by_another_path_is_found_before_one_is_made(tmp_path):
-    """The second path waits while the first is within its draw."""
-    folders, drawing, reports = linked(tmp_path), threading.Event(), []
-    one, two = (client(folder, attributes=NAMES) for folder in folders)
-    surveys = [device.accept(ENVELOPE) for device in (one, two)]
+def drawing(folder, began, go, told):
+    """A program that stands within its draw until it may go on."""
 
     def slow():
-        drawing.set()
-        threading.Event().wait(0.3)
+        began.set()
+        go.wait(60)
         return True
 
-    first = threading.Thread(target=lambda: reports.append(one.answer(surveys[0], "q0", slow)))
+    device = client(folder, attributes=NAMES)
+    told.put(device.answer(device.accept(ENVELOPE), "q0", slow).id)
+
+
+def met_within_a_draw(tmp_path, monkeypatch):
+    """Another program answers by the other path while one draws: (its report, or "" if refused; how often it drew; the
+    report of the first; what the second gets when it asks again)."""
+    monkeypatch.setattr("rrcollect.answer.ledger.file.BUSY_SECONDS", 0.2)
+    folders, start, drawn, mine = linked(tmp_path), multiprocessing.get_context("fork"), [], ""
+    second = client(folders[1], attributes=NAMES)
+    accepted = second.accept(ENVELOPE)
+    began, go, told = start.Event(), start.Event(), start.Queue()
+    first = start.Process(target=drawing, args=(folders[0], began, go, told))
     first.start()
-    drawing.wait(10)
-    with suppress(LedgerError):  # refused, and nothing is handed out: as good
-        reports.append(two.answer(surveys[1], "q0", lambda: 1 / 0))
+    assert began.wait(60)
+    with suppress(LedgerError):
+        mine = second.answer(accepted, "q0", lambda: drawn.append(1) or True).id
+    go.set()
+    theirs = told.get(timeout=60)
     first.join()
-    assert len({report.id for report in reports}) == 1
+    again = None
+    with suppress(LedgerError):
+        again = client(folders[1], attributes=NAMES).answer(accepted, "q0", lambda: 1 / 0).id
+    return mine, len(drawn), theirs, again
+
+
+@pytest.mark.process
+def test_a_draw_made_meanwhile_by_another_path_keeps_all_others_out(tmp_path, monkeypatch):
+    mine, drawn, theirs, again = met_within_a_draw(tmp_path, monkeypatch)
+    assert (mine, drawn) == ("", 0)
+    assert again == theirs
+
+
+@pytest.mark.process
+def test_the_check_sees_a_ledger_that_trusts_the_exclusion_of_paths(tmp_path, monkeypatch):
+    """The planted bug: SQLite's own locks, which go by the name of the file, and no look at who was first."""
+
+    def careless(self, number, chain):
+        append(self.path, f"{number:016d} {chain}\n".encode())
+
+    monkeypatch.setattr(RollbackGuard, "locked", lambda self, patience: nullcontext())
+    monkeypatch.setattr(RollbackGuard, "append", careless)
+    mine, drawn, theirs, _ = met_within_a_draw(tmp_path, monkeypatch)
+    assert (len(mine), drawn) == (32, 1)
+    assert mine != theirs
 
 
 def test_a_line_of_this_number_with_another_chain_is_refused(tmp_path):

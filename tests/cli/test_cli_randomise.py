@@ -656,8 +656,20 @@ def asked_again(published, desk, *changes):
         text = text.replace(old, new, 1)
     (desk / "again.toml").write_text(text)
     words = ["again.toml", "--key", str(published / "publisher.pem"), "--out", "again.signed.json"]
-    assert main(["publish", *words]) == 0
+    assert main(["publish", *words, "--force"]) == 0
     return [word.replace("survey.signed", "again.signed") for word in ASKED]
+
+
+@pytest.mark.parametrize("wordless", [False, True], ids=["as it is", "planted: words are not looked at"])
+def test_five_names_for_the_same_words_are_one_draw(published, desk, capsys, monkeypatch, wordless):
+    """What a gateway's command did before: five surveys, five attribute names, one question, five draws of each."""
+    if wordless:
+        monkeypatch.setattr("rrcollect.answer.ledger.bulk.check_words", lambda *_: None)
+    write_csv(desk / "t.csv", [True] * 20)
+    for number in range(5):
+        again = asked_again(published, desk, ('attribute = "doped"', f'attribute = "name-{number}"'))
+        main(["randomise", "t.csv", *again, "--out", f"{number}.jsonl"])
+    assert people() == ([20] * 5 if wordless else [20])
 
 
 def test_an_alias_is_said_by_an_option(published, desk, capsys):
