@@ -24,7 +24,7 @@ import numpy as np
 from rrcollect.design.parameters import NumberLike
 from rrcollect.design.yes_no import Design, checked_yes_no
 from rrcollect.errors import ParameterError
-from server_agg.answer_words import Coding, is_missing, is_null, plain_text
+from server_agg.answer_words import Coding, is_missing, is_null, own_order, plain_text
 from server_agg.columns import count_rows
 from server_agg.comparisons.compare import MERGED, Comparison, compare
 from server_agg.count.tally import Tally
@@ -79,6 +79,10 @@ class Analysis(Result):
         """The design, how people were drawn, and what an answer costs them."""
         p00, p11 = float(self.design.p00), float(self.design.p11)
         return f"p00 = {p00:.4g}, p11 = {p11:.4g}, {self.whole.context()}"
+
+    def design_text(self) -> str:
+        """The design."""
+        return f"Answers were randomised by {self.design}, and estimates account for it"
 
     def columns(self) -> dict[str, list[str]]:
         """What a complex sample costs."""
@@ -183,7 +187,8 @@ def analyse(
         counted = cells.setdefault(group, [0, 0])
         counted[0] += row.n
         counted[1] += row.n * row.bit
-    tallies = {" / ".join(key): Tally(design, many, ones) for key, (many, ones) in sorted(cells.items())}
+    in_order = sorted(cells.items(), key=lambda cell: [own_order(name) for name in cell[0]])
+    tallies = {" / ".join(key): Tally(design, many, ones) for key, (many, ones) in in_order}
     every = Tally(design, n, sum(tally.ones for tally in tallies.values()))
     whole = estimate(every, population=population, **how)
     if not names:

@@ -171,6 +171,10 @@ class _Grouped(Result):
         of = f"all {len(self.groups)} {self.first}s" + (f" and {len(self.labels)} options" if self.labels else "")
         return f"{of} at once ({SIMULTANEOUS[self.simultaneous]})"
 
+    def design_text(self) -> str:
+        """The designs of all groups."""
+        return estimate(merged([tally for group in self.groups for tally in group.tallies])).design_text()
+
     def caption(self) -> str:
         """What the groups' bars are; a picture shows no difference, which has another scale."""
         return bars_words([row.interval(self.level) for row in self.group_rows], self.at_once)

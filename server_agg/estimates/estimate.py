@@ -166,6 +166,11 @@ class Estimate(Counted):
             return f"n = {self.n} by {len(self.tallies)} designs"
         return f"n = {self.n}, {privacy_words(self.tally.mechanism)}"
 
+    def design_text(self) -> str:
+        """The designs, with the promise of each."""
+        each = [f"{tally.design} ({privacy_words(tally.mechanism)})" for tally in self.tallies]
+        return f"Answers were randomised by {' and '.join(each)}, and estimates account for it"
+
     def headline(self) -> Row:
         """The largest share."""
         return max(self.rows, key=lambda row: row.value or 0.0)

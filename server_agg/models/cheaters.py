@@ -27,6 +27,7 @@ moved, and cut to [0, 1 − γ]; a γ for which nothing is left is excluded by t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -56,7 +57,7 @@ from server_agg.results.findings import Findings
 from server_agg.results.interval import Interval, exact_level, percent
 from server_agg.results.row import SHARES, Row, Test
 
-CORNER, DRAWS = 10_000, 999  # 1/γ, also the generator's seed; tables simulated per prevalence
+CORNER, DRAWS = 10_000, 20_000  # 1/γ, also the generator's seed; tables simulated per prevalence
 AT_AN_EDGE = 1e-9  # a share below is 0 but for rounding
 KINDS = ("honest carriers", "honest others", "cheaters")
 TARGET = "respondents"
@@ -193,6 +194,7 @@ def _no_cheaters(tallies: Sequence[Tally], statistic: float) -> Test:
         same = tuple(replace(t, counts=(0,)) for t in tallies)
         reached = [_statistic(same, tuple(table)) >= statistic * (1 - 1e-9) for table in tables.tolist()]
         worst = max(worst, (1 + int(times[reached].sum())) / (DRAWS + 1))
+    worst += 2 * math.sqrt(worst * (1 - worst) / DRAWS)  # a seed's error is the same for ever: the upper end of its bar
     p = min(1.0, max(half, worst + 1 / CORNER))
     return Test("no cheaters", "likelihood ratio, simulated p,", statistic, 1, p)
 

@@ -186,6 +186,32 @@ class Result(ABC):
         about = [", ".join(filter(None, [told, self.context()])), f"target: the {bar.target}"]
         return "; ".join([*about, *rough, *self._warnings(level, method)])
 
+    def methods_text(self, level: NumberLike | None = None, method: str | None = None) -> str:
+        """A paragraph for the methods section of a paper, from the result's own facts: who answered and by what design
+        with what promise, what the bars are and cover, the tests, and every warning or assumption.
+
+        >>> from rrcollect import Design
+        >>> from server_agg import Tally, estimate
+        >>> print(estimate(Tally(Design("3/4", "3/4"), 1000, 400)).methods_text())
+        Answers were randomised by p00 = 0.75, p11 = 0.75 (ε = 1.099), and estimates account for it. n = 1000, ε = 1.099.
+        Target: the population. Error bars: 95 % exact interval for the population, coverage guaranteed. Computed with
+        rrcollect.
+        """
+        asked = self._asked(level, method)
+        bars, warned = self.intervals(*asked), [note.rstrip(".") for note in self._warnings(*asked)]
+        told = [self.design_text(), self.context()]
+        told += [f"Target: the {self.target}" if isinstance(self.target, str) else "", *self.opening]
+        kinds = bars_words(bars, self.together)
+        told += [f"Error bars: {kinds.removeprefix('bars: ')}" if kinds else "No error bar is given"]
+        if any(row.p_value is not None for row in self.rows):
+            told.append("p-values are two-sided; the null hypothesis is that a value is 0")
+        told += [f"Beside the values: {'; '.join(warned)}" if warned else "", "Computed with rrcollect"]
+        return " ".join(f"{each.rstrip('.')}." for each in told if each)
+
+    def design_text(self) -> str:
+        """How answers were randomised, where the result knows; for `methods_text`."""
+        return ""
+
     # ---- for people ---------------------------------------------------------------------------------------------
 
     def tables(self, level: NumberLike | None = None, method: str | None = None) -> list[tuple[Table, frozenset[int]]]:
