@@ -195,8 +195,7 @@ class Result(ABC):
         >>> print(estimate(Tally(Design("3/4", "3/4"), 1000, 400)).methods_text())
         Answers were randomised by p00 = 0.75, p11 = 0.75 (ε = 1.099), and estimates account for it. n = 1000,
         ε = 1.099. Target: the population. Error bars: 95 % exact interval for the population, coverage guaranteed.
-        Computed with
-        rrcollect.
+        Computed with rrcollect.
         """
         asked = self._asked(level, method)
         bars, warned = self.intervals(*asked), [note.rstrip(".") for note in self._warnings(*asked)]
