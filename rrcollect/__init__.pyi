@@ -23,6 +23,7 @@ from rrcollect.errors import LedgerError as LedgerError
 from rrcollect.errors import ParameterError as ParameterError
 from rrcollect.errors import RRCollectError as RRCollectError
 from rrcollect.errors import SurveyRefused as SurveyRefused
+from rrcollect.publish.issuer import TokenSecret as TokenSecret
 from rrcollect.publish.keys import PublicKey as PublicKey
 from rrcollect.publish.keys import SigningKey as SigningKey
 from rrcollect.publish.kinds import Choice as Choice

@@ -188,6 +188,14 @@ class NotDrawn(AnswerRefused):
     """This device drew another question of the survey, or another round of the panel, to answer."""
 
 
+class NoTokens(AnswerRefused):
+    """The survey has an issuer, and this device has no token for the answer: it fetches them first."""
+
+
+class TokensRefused(AnswerRefused):
+    """The survey's issuer will never give this device tokens, and says why."""
+
+
 class AlreadyAnswered(AnswerRefused):
     """Answered by another design before; that answer cannot honestly serve here, and no second one is drawn."""
 
@@ -254,6 +262,12 @@ class TransportFailed(RRCollectError):
     """The report may or may not have arrived; sending it again is safe."""
 
     blame = Blame.DEVICE
+
+
+class IssuerFailed(TransportFailed):
+    """The issuer of a survey gave no tokens, or not with the keys that the survey signed; asking again is safe."""
+
+    blame = Blame.PUBLISHER
 
 
 class WrongAddress(TransportFailed):

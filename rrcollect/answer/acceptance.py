@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 from rrcollect.answer.explain.explanation import survey_lines
 from rrcollect.answer.explain.headline import survey_headline
+from rrcollect.answer.explain.issued import issuer_lines
 from rrcollect.answer.explain.words import Line, Words, shown_lines
 from rrcollect.errors import RolledBack
 from rrcollect.publish.keys import PublicKey
@@ -34,23 +35,26 @@ class SeenVersion:
 @dataclass(frozen=True)
 class AcceptedSurvey:
     """A verified survey and the trusted keys that signed it; made by `Policy.accept` only.  `state` is the signed state
-    of the log in which it is, if the policy names one, and `witnesses` how many signed that state too."""
+    of the log in which it is, if the policy names one, and `witnesses` how many signed that state too; `pinned`: the
+    policy names the digest, or witnesses."""
 
     survey: Survey
     digest: str
     signers: frozenset[PublicKey]
     state: Checkpoint | None = None
     witnesses: int = 0
+    pinned: bool = False
 
     def explain(self, language: str | None = None, *, page: bool = False, words: Words | None = None) -> str:
         """What would be sent, for the person to read before deciding; the survey's texts in this language, if it has
         it, and ours likewise (without one in the survey's), or in the `words` that somebody else supplies.
         `page`: it is answered on its page, where every origin keeps a ledger of its own."""
         ours = words or Words.of(language or self.survey.language)
+        tokens = issuer_lines(self.survey, ours, pinned=self.pinned)
         told = [Line(ours.say("digest", digest=short_digest(self.digest)))]
         told += [Line(ours.say("logged"))] if self.state is not None else []
         told += [Line(ours.say("witnessed", count=str(self.witnesses)))] if self.witnesses else []
-        return shown_lines([*survey_lines(self.survey, language, page=page, words=words), *told])
+        return shown_lines([*survey_lines(self.survey, language, page=page, words=words), *tokens, *told])
 
     def headline(self, language: str | None = None, *, page: bool = False, words: Words | None = None) -> str:
         """The one or two sentences to read first: what happens to an answer, and what it proves; as in `explain`."""

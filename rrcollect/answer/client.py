@@ -21,7 +21,14 @@ from contextlib import suppress
 from datetime import UTC, datetime
 
 from rrcollect.answer.acceptance import AcceptedSurvey, SeenVersion
-from rrcollect.answer.asking import QuestionDraw, answered_round, check_asked, check_open, check_round
+from rrcollect.answer.asking import (
+    QuestionDraw,
+    answered_round,
+    check_asked,
+    check_expiry,
+    check_open,
+    check_round,
+)
 from rrcollect.answer.attributes import Attribute, Attributes, EveryAttributeOf
 from rrcollect.answer.draw import Truth, randomise
 from rrcollect.answer.explain.budget import Budget
@@ -29,15 +36,19 @@ from rrcollect.answer.ledger.ledger import DeclineResult, Ledger
 from rrcollect.answer.ledger.rules import LedgerRequest
 from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import Deliveries, Timing, deliver
-from rrcollect.deliver.schedule import HOURS, check_spread, schedule
-from rrcollect.deliver.transport import HttpTransport, Transport
+from rrcollect.deliver.schedule import HOURS, check_spread, moments_of
+from rrcollect.deliver.transport import HttpTransport, Issuing, Transport
 from rrcollect.design.sampling import Source
 from rrcollect.errors import LedgerError, LedgerUnavailable, NotLogged, ParameterError
 from rrcollect.publish.envelope import Withdrawal
+from rrcollect.publish.issuer import place_of
 from rrcollect.publish.log import Checkpoint, LogReader
 from rrcollect.publish.question import Question
 from rrcollect.publish.report import Report
-from rrcollect.publish.tickets import ticket
+from rrcollect.publish.tickets import invite_proof, ticket
+from rrcollect.publish.tokens import longest_reply, outputs_of, request_of
+
+LATEST = 30 * 86_400  # seconds after the end of a survey: what has not arrived then does not leave any more
 
 MOST_TRIES = 8
 
@@ -136,6 +147,26 @@ class Client:
         self._ledger.withdraw(withdrawal)
         return withdrawal
 
+    def fetch_tokens(self, survey: AcceptedSurvey, invite: str, transport: Issuing | None = None) -> None:
+        """Prove the invite to the survey's issuer, once, and get the tokens that answers carry, for all places whatever
+        will be answered.  What was fetched before is kept; if this is interrupted, call it again: the device asks with
+        the same elements and gets the same tokens."""
+        _check_accepted(survey)
+        self.policy.check_trust(survey)
+        now = self._clock()
+        check_expiry(survey.survey, now)
+        issuer = survey.survey.issuer
+        if issuer is None:
+            raise ParameterError("survey", survey.survey.name, "a survey with an issuer")
+        proof = invite_proof(invite, survey.digest)
+        over = int(survey.survey.expires.timestamp()) + LATEST
+        places = self._ledger.begin_tokens(survey.digest, issuer, over)
+        if places:
+            request = request_of(issuer, survey.digest, proof, places)
+            longest = longest_reply(len(places))
+            reply = (transport or HttpTransport()).ask(issuer.address, request.to_bytes(), longest)
+            self._ledger.keep_outputs(survey.digest, outputs_of(issuer, request, places, reply))
+
     def answer(
         self,
         survey: AcceptedSurvey,
@@ -151,7 +182,8 @@ class Client:
         The truth is True or False, the number of an option from 0 on, those of all that apply, or a number, as asked.
         Without a `round` it is answered in the first one, or of a panel in the one that this device drew.
         Asked again about the same attribute it repeats the first answer, and does not read the truth; a report with
-        more than `MOST_REPEATED` values is repeated for the same survey, question and round alone.  Segments are sent
+        more than `MOST_REPEATED` values is repeated for the same survey, question and round alone.  Where the survey
+        has an issuer its tokens are fetched before (`fetch_tokens`), and no invite is given here.  Segments are sent
         as they are; of the invite a ticket is sent, derived for this question and round.  Both are fixed by the
         first call for a question, unless the collector never took that report: then it is addressed anew.  If this call
         is interrupted after the draw, the report stays on the device until the question is answered again."""
@@ -191,8 +223,10 @@ class Client:
         check_round(survey.survey, round_, now)
         cost = self.policy.cost(question)
         declared = _declared(survey, segments)
-        if survey.survey.invite_only != (invite is not None):
+        issuer = survey.survey.issuer
+        if (survey.survey.invite_only and issuer is None) != (invite is not None):
             allowed = "the invite this survey requires" if invite is None else "no invite: this survey asks for none"
+            allowed += "" if issuer is None else " here, `fetch_tokens` proves it"
             raise ParameterError("invite", "none" if invite is None else "an invite", allowed)
         report = Report(
             survey=survey.digest,
@@ -213,11 +247,13 @@ class Client:
             survey.survey.publisher,
             aliases=attribute.aliases,
             fingerprints=question.fingerprints,
-            times=schedule(now.timestamp(), self._timing.spread),
+            times=moments_of(now.timestamp(), self._timing.spread, 0 if issuer is None else issuer.window),
             declared=segments is not None,
             kind=question.kind.truths,
             rounds=attribute.rounds,
             values=survey.survey.report_values(question),
+            place=None if issuer is None else place_of(survey.survey, question, round_),
+            window=0 if issuer is None else issuer.window,
         )
 
     def decline(self, survey: AcceptedSurvey, question: str) -> DeclineResult:
@@ -249,6 +285,7 @@ class Client:
 
         Every report has its own moments, drawn when it was made, its own request and its own connection; safe to
         repeat.  Call it at every start of the app, and at `next_moment`; it takes a few seconds (see `schedule`)."""
+        self._ledger.forget_over(self._clock().timestamp())
         with self._ledger.kept_open():
             return deliver([self._ledger], transport or HttpTransport(), self._timing, within)
 

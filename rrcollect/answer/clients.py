@@ -138,6 +138,7 @@ class Clients:
             for path in [*self._folder.glob(f"??/*{LEDGER}"), *(self._folder / "interviews").glob("*" + LEDGER)]:
                 try:
                     ledgers.append(Ledger(path))
+                    ledgers[-1].forget_over(self._timing.now())
                 except LedgerError as error:
                     trouble.append(error)
             try:

@@ -184,7 +184,9 @@ class Policy:
         survey = Survey.from_payload(verified.payload)
         survey.check()
         self._check_signers(survey.publisher, verified.signers)
-        accepted = AcceptedSurvey(survey, hashlib.sha256(verified.payload).hexdigest(), verified.signers)
+        pinned = bool(self.digests) or (self.logged is not None and self.logged.needed > 0)
+        digest = hashlib.sha256(verified.payload).hexdigest()
+        accepted = AcceptedSurvey(survey, digest, verified.signers, pinned=pinned)
         if self.logged is not None:
             about = (survey.name, survey.version, accepted.digest)
             state, witnesses = self.logged.check(verified.proof, accepted.signers, about)

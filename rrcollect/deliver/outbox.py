@@ -19,6 +19,7 @@ Rules
 from __future__ import annotations
 
 import heapq
+import secrets
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -26,7 +27,7 @@ from datetime import UTC, datetime
 from queue import Empty, SimpleQueue
 from typing import Protocol
 
-from rrcollect.deliver.schedule import CATCH_UP, PassClock, caught_up, overdue, remaining
+from rrcollect.deliver.schedule import CATCH_UP, PassClock, caught_up, in_windows, overdue, remaining
 from rrcollect.deliver.transport import Transport
 from rrcollect.errors import LedgerError, ParameterError, ReportRefused, TransportFailed, WrongAddress
 
@@ -56,6 +57,7 @@ class OutboxReport:
     destination: str
     times: tuple[float, ...]
     attempts: int
+    window: int = 0  # seconds, of a survey with an issuer
 
     def __repr__(self) -> str:
         return f"OutboxReport({self.id}, {self.question!r}, {self.state})"
@@ -139,9 +141,9 @@ class _Delivery:
     def run(self, within: float) -> Deliveries:
         start = self._now()
         self._end = start + within
-        for report in self._waiting():
+        for report in self._one_late(list(self._waiting()), start):
             due = overdue(report.times, start)
-            moment = caught_up(start, self._timing.spread) if due else report.times[0]
+            moment = caught_up(start, 0.0 if report.window else self._timing.spread) if due else report.times[0]
             if due or moment <= self._end:
                 self._queue.append((moment, report.id, report))
         heapq.heapify(self._queue)
@@ -158,6 +160,19 @@ class _Delivery:
         moments = [report.times[0] for report in waiting if report.times]
         next_moment = datetime.fromtimestamp(min(moments), UTC) if moments else None
         return Deliveries(self._delivered, tuple(self._refused), len(waiting), next_moment, self._last)
+
+    def _one_late(self, reports: list[OutboxReport], now: float) -> list[OutboxReport]:
+        """The reports, those in windows that missed their moment with new ones, but for one (`schedule`, rule 5)."""
+        late = [one for one in reports if one.window and overdue(one.times, now)]
+        prompt = [one for one in late if one.times and now - CATCH_UP <= one.times[0] <= now]
+        if late and not prompt:
+            prompt = [secrets.choice(late)]
+        return [self._later(one, now) if one in late and one not in prompt else one for one in reports]
+
+    def _later(self, report: OutboxReport, now: float) -> OutboxReport:
+        times = in_windows(now, report.window)
+        self._of[report.id].reschedule(report.id, times)
+        return replace(report, times=times)
 
     def _waiting(self) -> Iterator[OutboxReport]:
         """What waits in every outbox that can be read; the others are trouble to be told."""
@@ -177,6 +192,11 @@ class _Delivery:
             report = heapq.heappop(self._queue)[2]
             if pause < -CATCH_UP and report.id not in self._overslept:
                 self._overslept.add(report.id)
+                if report.window:
+                    report = self._later(report, self._now())
+                    if report.times[0] <= self._end:
+                        heapq.heappush(self._queue, (report.times[0], report.id, report))
+                    return
                 heapq.heappush(self._queue, (caught_up(self._now(), self._timing.spread), report.id, report))
                 return
             thread = threading.Thread(target=self._attempt, args=(report,), name="rrcollect-deliver", daemon=True)
@@ -204,7 +224,7 @@ class _Delivery:
             outbox.mark(report.id, "refused", str(error))
             return report, error
         except TransportFailed as error:
-            later = replace(report, times=remaining(report.times, self._now(), self._timing.spread))
+            later = replace(report, times=remaining(report.times, self._now(), self._timing.spread, report.window))
             outbox.reschedule(report.id, later.times)
             return later, error
         outbox.mark(report.id, "delivered")

@@ -11,7 +11,10 @@ Rules
 4. Moments are drawn and kept with their fraction, to the microsecond (`STEP`).  Rounded to seconds, every report would
    leave at a tick of the device's clock, and a collector would recognise the device by the error of that clock.  From a
    spread of whole seconds, the fraction of every arrival is uniform and independent of the clock.
-5. Clocks are set, and devices sleep.  A moment further away than any that is drawn was drawn by a clock that was wrong:
+5. A survey with an issuer has windows, the same for everybody, counted from 1970.  A report leaves at a moment that is
+   uniform over the window after the one in which it was made; each further attempt has the next window.  Of reports
+   that are overdue one leaves at once and the others get windows to come: no burst tells that they are one person's.
+6. Clocks are set, and devices sleep.  A moment further away than any that is drawn was drawn by a clock that was wrong:
    its report is overdue.  Within one pass (`PassClock`) time does not go back, and whoever overslept is overdue too.
 """
 
@@ -64,13 +67,30 @@ def schedule(now: float, spread: float, share: Share = share) -> tuple[float, ..
     return tuple(moments)
 
 
-def remaining(moments: Sequence[float], now: float, spread: float, share: Share = share) -> tuple[float, ...]:
+def in_windows(now: float, window: int, share: Share = share) -> tuple[float, ...]:
+    """The moments of all attempts in windows of so many seconds (rule 5).
+
+    >>> in_windows(5000.0, 3600, share=lambda: 0.5)[:3]
+    (9000.0, 12600.0, 16200.0)
+    """
+    first = (int(now // window) + 1) * window
+    return tuple(round(first + (number + share()) * window, STEP) for number in range(ATTEMPTS))
+
+
+def moments_of(now: float, spread: float, window: int = 0, share: Share = share) -> tuple[float, ...]:
+    """The moments of a report that is made now: within the spread, or in the windows of its survey."""
+    return in_windows(now, window, share) if window else schedule(now, spread, share)
+
+
+def remaining(
+    moments: Sequence[float], now: float, spread: float, window: int = 0, share: Share = share
+) -> tuple[float, ...]:
     """The moments after an attempt at `now`: those to come, or a fresh schedule if there are none.
 
     >>> remaining((1030, 1075, 1165), 1100.0, 60)
     (1165,)
     """
-    return tuple(moment for moment in moments if moment > now) or schedule(now, spread, share)
+    return tuple(moment for moment in moments if moment > now) or moments_of(now, spread, window, share)
 
 
 def overdue(moments: Sequence[float], now: float) -> bool:

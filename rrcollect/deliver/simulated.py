@@ -2,19 +2,30 @@
 
 It implements the transport and keeps the rules of a real one (`publish.report`): it is found at the addresses that its
 surveys name; a report is taken if its survey allows it; the same report again counts once; the same id with other
-content is refused, and so is a second report under one ticket.  `failures` are raised before or after taking a report,
+content is refused, and so is a second report under one ticket.  It is the issuer of surveys whose `secrets` it has: it
+takes any invite, once.  `failures` are raised before or after taking a report,
 to see what an app does with a bad network.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Literal
 
-from rrcollect.errors import MalformedReport, ParameterError, ReportRefused, TransportFailed, shown
-from rrcollect.publish.report import REASONS, Report, fault
+from rrcollect.errors import (
+    IssuerFailed,
+    MalformedReport,
+    ParameterError,
+    ReportRefused,
+    TokensRefused,
+    TransportFailed,
+    shown,
+)
+from rrcollect.publish.issuer import MOST_PLACES, TokenSecret
+from rrcollect.publish.report import NONCE_DIGITS, REASONS, Report, fault
 from rrcollect.publish.survey import Survey
+from rrcollect.publish.tokens import REFUSALS, TokenKeys, TokenRequest
 
 Fault = Literal["none", "before", "after"]
 
@@ -30,11 +41,19 @@ class SimulatedCollector:
     rrcollect.errors.TransportFailed: simulated: none of these surveys has its reports sent to 'https://collect.example.org/reports'
     """
 
-    def __init__(self, surveys: Iterable[Survey], failures: Iterable[Fault] = ()) -> None:
+    def __init__(
+        self,
+        surveys: Iterable[Survey],
+        failures: Iterable[Fault] = (),
+        *,
+        secrets: Mapping[str, TokenSecret] | None = None,
+    ) -> None:
         known = list(surveys)
         if not all(isinstance(survey, Survey) for survey in known):
             raise ParameterError("surveys", type(surveys).__name__, "a list of Survey")
         self.surveys = {survey.digest: survey for survey in known}
+        self.keys = {digest: TokenKeys(self.surveys[digest], secret) for digest, secret in (secrets or {}).items()}
+        self.issued: dict[tuple[str, str], TokenRequest] = {}
         self.reports: dict[str, Report] = {}
         self.requests: list[bytes] = []
         self._failures: Iterator[Fault] = iter(failures)
@@ -53,22 +72,46 @@ class SimulatedCollector:
         if failure == "after":
             raise TransportFailed("simulated: the reply was lost")
 
+    def ask(self, issuer: str, body: bytes, longest: int) -> bytes:
+        """Issue the tokens of a survey for an invite, or say why not."""
+        request = TokenRequest.from_bytes(body, MOST_PLACES)
+        keys = None if request is None else self.keys.get(request.survey)
+        with self._one_at_a_time:
+            failure = next(self._failures, "none")
+            if failure == "before" or keys is None or request is None or keys.issuer.address != issuer:
+                raise IssuerFailed("simulated: the request was lost")
+            if not keys.fits(request):
+                raise TokensRefused(f"malformed: {REFUSALS['malformed'][1]}")
+            if self.issued.setdefault((request.survey, request.invite), request) != request:
+                raise TokensRefused(f"already_issued: {REFUSALS['already_issued'][1]}")
+            reply = keys.reply(request)
+        if failure == "after":
+            raise IssuerFailed("simulated: the reply was lost")
+        return reply
+
     def _take(self, body: bytes) -> None:
         try:
             report = Report.from_bytes(body)
         except MalformedReport as error:
             raise ReportRefused(f"malformed: {error}") from None
         survey = self.surveys.get(report.survey)
-        found = fault(report, survey) or self._compared(report)
+        found = fault(report, survey) or self._unissued(report) or self._compared(report)
         if found is not None:
             raise ReportRefused(f"{found}: {REASONS[found]}")
         self.reports[report.id] = report
+
+    def _unissued(self, report: Report) -> str | None:
+        """The reason found by the token."""
+        keys = self.keys.get(report.survey)
+        if self.surveys[report.survey].issuer is None or (keys is not None and keys.spoken(report)):
+            return None
+        return "unknown_ticket"
 
     def _compared(self, report: Report) -> str | None:
         """The reason found by comparing with the reports already taken."""
         known = self.reports.get(report.id)
         if known is not None:
             return None if known == report else "conflicting_id"
-        spent = (report.survey, report.question, report.round, report.ticket)
-        taken = ((r.survey, r.question, r.round, r.ticket) for r in self.reports.values())
+        spent = (report.survey, report.question, report.round, (report.ticket or "")[:NONCE_DIGITS])
+        taken = ((r.survey, r.question, r.round, (r.ticket or "")[:NONCE_DIGITS]) for r in self.reports.values())
         return "ticket_reused" if report.ticket is not None and spent in taken else None

@@ -1,10 +1,10 @@
 """How a report leaves the device.
 
-A transport has one method, `send(destination, body)`: the destination is the address that the signed survey names, kept
-with the report since it was drawn.  It returns when the collector there has the report for good, raises `ReportRefused`
-if that collector will never take it, `WrongAddress` if there is no collector there, and `TransportFailed` if nothing
-is known: sending again is then safe, because a collector counts a report id once.  What is believed of
-a reply: `judge`.
+A transport has one method for reports, `send(destination, body)`: the destination is the address that the signed survey
+names, kept with the report since it was drawn.  It returns when the collector there has the report for good, raises
+`ReportRefused` if that collector will never take it, `WrongAddress` if there is no collector there, and
+`TransportFailed` if nothing is known: sending again is then safe, because a collector counts a report id once.  What is
+believed of a reply: `judge`.  `ask` carries a request for tokens to an issuer in the same way.
 
 `HttpTransport` uses the standard library: one connection per report, no cookies, no redirects, the same headers every
 time, and HTTPS unless the host is this machine.  The timeout is for the whole exchange, however slow its parts are.
@@ -33,8 +33,17 @@ import time
 from typing import Any, Protocol
 from urllib.parse import SplitResult, urlsplit
 
-from rrcollect.errors import ParameterError, ReportRefused, TransportFailed, WrongAddress, shown
+from rrcollect.errors import (
+    IssuerFailed,
+    ParameterError,
+    ReportRefused,
+    TokensRefused,
+    TransportFailed,
+    WrongAddress,
+    shown,
+)
 from rrcollect.publish.report import REASONS, STATUS
+from rrcollect.publish.tokens import REFUSALS
 
 LOCAL_HOSTS = ("localhost", "127.0.0.1", "::1")
 MOST_PATIENT = 3600.0
@@ -47,6 +56,14 @@ class Transport(Protocol):
 
     def send(self, destination: str, body: bytes) -> None:
         """Return if the collector has the report; otherwise `ReportRefused` or `TransportFailed`."""
+        ...
+
+
+class Issuing(Protocol):
+    """Anything that can carry a request for tokens to an issuer."""
+
+    def ask(self, issuer: str, body: bytes, longest: int) -> bytes:
+        """The reply, of so many bytes at most; otherwise `TokensRefused` or `IssuerFailed`."""
         ...
 
 
@@ -75,6 +92,14 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
 
     def send(self, destination: str, body: bytes) -> None:
         """One POST; see the module's text for the outcomes."""
+        judge(destination, *self._exchanged(destination, body, LONGEST_REPLY))
+
+    def ask(self, issuer: str, body: bytes, longest: int) -> bytes:
+        """What the issuer at this address replies to a request for tokens, of so many bytes at most."""
+        return judged_by_issuer(issuer, *self._exchanged(issuer, body, max(longest, LONGEST_REPLY)))
+
+    def _exchanged(self, destination: str, body: bytes, longest: int) -> tuple[int, bytes]:
+        """The status and the beginning of the reply to one POST."""
         connection, target = self._connection(destination)
         replies = _kept_replies(connection)
         deadline = threading.Timer(self._timeout, _hang_up, [connection])  # for the whole exchange, byte by byte
@@ -89,7 +114,7 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
                 raise TimeoutError
             connection.request("POST", target, body=body, headers=HEADERS)
             with connection.getresponse() as response:
-                status, said = response.status, response.read(LONGEST_REPLY + 1)
+                status, said = response.status, response.read(longest + 1)
         except (OSError, ValueError, http.client.HTTPException) as error:
             way = "" if self._relay is None else " through the relay"
             raise TransportFailed(f"the collector could not be reached{way} ({type(error).__name__})") from None
@@ -100,7 +125,7 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
             connection.close()
             with self._lock:
                 self._open.discard(connection)
-        judge(destination, status, said)
+        return status, said
 
     def hang_up(self) -> None:
         """End every exchange that is under way; their `send` fails."""
@@ -238,6 +263,23 @@ def judge(destination: str, status: int, said: bytes) -> None:
             "`collector` must be the whole address, as in https://collect.example.org/reports"
         )
     raise TransportFailed(f"the reply (status {status}) is not a collector's word on the report")
+
+
+def judged_by_issuer(issuer: str, status: int, said: bytes) -> bytes:
+    """The reply, if it is one to a request for tokens; otherwise what it means.  As with reports, only known words
+    under their own status are a refusal; everything else says nothing, and asking again is safe.
+
+    >>> judged_by_issuer("https://issue.example.org/tokens", 409, b'{"error":"already_issued","reason":"…"}')
+    Traceback (most recent call last):
+    ...
+    rrcollect.errors.TokensRefused: already_issued: another device, or another ledger, used this invite
+    """
+    if status == 200:
+        return said
+    error = _object(said).get("error")
+    if isinstance(error, str) and REFUSALS.get(error, (0,))[0] == status:
+        raise TokensRefused(f"{error}: {REFUSALS[error][1]}")
+    raise IssuerFailed(f"{shown(issuer)} issued no tokens (status {status}); asking again is safe")
 
 
 def _object(said: bytes) -> dict[str, Any]:

@@ -11,6 +11,8 @@ Rules
 6. A row has the same eight columns wherever reports are stored, in a table, a frame or a file: `survey question round
    design answer id ticket segments`.  `design` and `segments` are canonical JSON text, `round` is a whole number, all
    else is text; `ticket` alone may be missing.  A row may hold anything: `fault` says what is wrong with it.
+7. Where the survey has an issuer a report carries a token in the place of the ticket (`tokens`).  A token is judged by
+   a collector that has the secret; a row of what it admitted has the form of any other, its id in that place.
 
 Which reports a survey allows, and why the others are refused: written once
 1. A report is judged by itself first; the first reason that applies, in the order of `REASONS`, is the one given.
@@ -45,6 +47,8 @@ from rrcollect.publish.survey import Survey
 LARGEST_REPORT = 8192  # bytes
 REPORT_ID = re.compile(r"[0-9a-f]{32}")
 TICKET = re.compile(r"[0-9a-f]{32}")
+NONCE_DIGITS = 64
+TOKEN = re.compile(rf"[0-9a-f]{{{NONCE_DIGITS}}}[0-9a-f]{{64}}")  # a nonce, and what binds it to its report
 _DIGEST = re.compile(r"[0-9a-f]{64}")
 
 
@@ -102,8 +106,10 @@ class Report:
             raise MalformedReport("answer must be a text that the design can give")
         if type(self.round) is not int or not 0 <= self.round < MOST_ROUNDS:
             raise MalformedReport(f"round must be a whole number from 0 to {MOST_ROUNDS - 1}")
-        if self.ticket is not None and (not isinstance(self.ticket, str) or not TICKET.fullmatch(self.ticket)):
-            raise MalformedReport("ticket must be 32 hexadecimal digits, or null")
+        if self.ticket is not None and not (
+            isinstance(self.ticket, str) and (TICKET.fullmatch(self.ticket) or TOKEN.fullmatch(self.ticket))
+        ):
+            raise MalformedReport("ticket must be 32 hexadecimal digits, 128 of a token, or null")
         if not isinstance(self.segments, Mapping) or not all(
             isinstance(name, str) and isinstance(value, str) for name, value in self.segments.items()
         ):
@@ -173,7 +179,7 @@ _REASONS = {
     "undeclared_segment": (422, "a segment or value the survey does not declare, or not in canonical JSON"),
     "missing_ticket": (403, "the survey is by invitation, and the report has no ticket"),
     "unexpected_ticket": (422, "the survey is open to everybody, and the report has a ticket"),
-    "bad_ticket": (422, "a ticket that is not 32 hexadecimal digits in lower case"),
+    "bad_ticket": (422, "a ticket that is not 32 hexadecimal digits in lower case, or a token that is not 128"),
     "bad_id": (422, "not 32 hexadecimal digits in lower case"),
     "conflicting_id": (409, "another report has this id"),
     "ticket_reused": (403, "another report has this ticket, question and round"),
@@ -200,7 +206,7 @@ def fault(report: Report | ReportRow, survey: Survey | None) -> str | None:  # n
     >>> fault(Report(survey="0" * 64, question="q1", design=Design("3/4", "3/4"), answer="1", id="f" * 32), None)
     'unknown_survey'
     """
-    row = report.row if isinstance(report, Report) else report
+    row, ticket_form = (report.row, TOKEN) if isinstance(report, Report) else (report, TICKET)
     if survey is None:
         return "unknown_survey"
     question = next((question for question in survey.questions if question.id == row.question), None)
@@ -218,7 +224,7 @@ def fault(report: Report | ReportRow, survey: Survey | None) -> str | None:  # n
         return "missing_ticket"
     if row.ticket is not None and not survey.invite_only:
         return "unexpected_ticket"
-    if row.ticket is not None and not TICKET.fullmatch(row.ticket):
+    if row.ticket is not None and not (TICKET if survey.issuer is None else ticket_form).fullmatch(row.ticket):
         return "bad_ticket"
     if row.id is None or not REPORT_ID.fullmatch(row.id):
         return "bad_id"

@@ -7,7 +7,8 @@ Rules
 3. The survey names where its reports go (`collector`: an address, or "carried" by the tool that embeds the client,
    which can then join a person's answers) and at which `origins` its page may be answered, by itself or inside
    `frames`.  A `pilot` is a trial: its reports are never counted with real ones.
-4. A `look` is a colour and an image that stands in the document: a page loads nothing from elsewhere for it.
+4. A survey by invitation may name an `issuer`: then nobody can tell whose answer it is (`issuer`, `tokens`).
+5. A `look` is a colour and an image that stands in the document: a page loads nothing from elsewhere for it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from rrcollect.errors import Expired, ParameterError
 from rrcollect.publish.composition import Composition, cautions, check_meant, compose
 from rrcollect.publish.document import Look, RoundTimes, Segment, in_language
 from rrcollect.publish.envelope import WITHDRAWAL_TYPE, Withdrawal, add_signature, seal, verify
+from rrcollect.publish.issuer import Issuer, TokenSecret, places_of
 from rrcollect.publish.keys import PublicKey, SigningKey
 from rrcollect.publish.question import Question, at
 from rrcollect.publish.survey_fields import SurveyFields
@@ -72,6 +74,7 @@ class Survey(SurveyFields):
             ask: Literal["all", "one"] = ...,
             minimum: int = ...,
             invite_only: bool = ...,
+            issuer: Issuer | None = ...,
             segments: Mapping[str, list[str] | Segment] = ...,
         ) -> None: ...
 
@@ -128,9 +131,26 @@ class Survey(SurveyFields):
         ]
 
     def check(self) -> None:
-        """Every question's own check."""
+        """Every question's own check, and the issuer's."""
         for question in self.questions:
             question.check()
+        if self.issuer is not None:
+            self.issuer.check()
+
+    def with_issuer(self, secret: TokenSecret, address: str, *, window: int = 86_400) -> Survey:
+        """The same survey, answered with tokens from the issuer at this address: to be signed by the key that the
+        secret was made for, and issued for with the secret.
+
+        >>> from rrcollect import optimal_design
+        >>> question = Question(id="q1", attribute="a", text="Ever?", design=optimal_design(1), rounds=2)
+        >>> survey = Survey(name="s", version=1, title="S", publisher="P", collector="https://c.example.org/reports",
+        ...                 expires="2100-01-01T00:00:00Z", invite_only=True, questions=[question])
+        >>> secret = TokenSecret.new(SigningKey.generate().public)
+        >>> sorted(survey.with_issuer(secret, "https://c.example.org/tokens").issuer.keys)
+        ['q1/0', 'q1/1']
+        """
+        issuer = secret.issuer(places_of(self), address, window=window)
+        return Survey.from_wire({**self.to_wire(), "issuer": issuer.to_wire()})
 
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Survey:

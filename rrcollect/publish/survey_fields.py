@@ -9,6 +9,7 @@ from typing import Annotated, ClassVar, Literal, Self
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from rrcollect.publish.document import (
+    CARRIED,
     Address,
     Frozen,
     Language,
@@ -26,6 +27,7 @@ from rrcollect.publish.document import (
     as_tuple,
 )
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
+from rrcollect.publish.issuer import Issuer, places_of
 from rrcollect.publish.question import MOST_ROUNDS, Question
 
 MOST_QUESTIONS = 200
@@ -57,6 +59,7 @@ class SurveyFields(SignedDocument):
     ask: Literal["all", "one"] = "all"
     minimum: int = Field(default=30, ge=2, le=10**9)
     invite_only: bool = False
+    issuer: Issuer | None = None
     segments: Annotated[dict[Name, Segment], Field(max_length=16), AfterValidator(Frozen)] = Field(
         default_factory=Frozen
     )
@@ -88,7 +91,17 @@ class SurveyFields(SignedDocument):
             raise ValueError(f"a question has more rounds than the {len(self.rounds)} that open and close")
         if any(len(set(listed)) != len(listed) for listed in (self.origins, self.frames)):
             raise ValueError("an origin is listed twice")
+        if self.issuer is not None:
+            self._check_issuer(self.issuer)
         return self
+
+    def _check_issuer(self, issuer: Issuer) -> None:
+        if not self.invite_only or self.collector == CARRIED:
+            raise ValueError("a survey with an issuer is by invitation, and its reports go to a collector")
+        if self.ask == "one" and any(question.rounds > 1 and not question.panel for question in self.questions):
+            raise ValueError("a survey with an issuer that asks one question is answered once: rounds are panels")
+        if sorted(issuer.keys) != (places := places_of(self)):
+            raise ValueError(f"the issuer has a key for each place: {', '.join(places)[:200]}")
 
     def _texts(self) -> Iterator[tuple[str, Mapping[str, str]]]:
         """Every text for people, with its place."""

@@ -17,7 +17,7 @@ from server_agg.cli.sources import password, read_envelope, signing_keys, split_
 from server_agg.cli.terminal import CannotWrite, Incomplete, Output, new_file, plain, refuse_existing, write_file
 
 if TYPE_CHECKING:
-    from rrcollect import PublicKey
+    from rrcollect import PublicKey, Survey, TokenSecret
     from rrcollect.answer.acceptance import AcceptedSurvey
 
 MOST_INVITES = 1_000_000
@@ -68,6 +68,9 @@ def add_publish(parser: ArgumentParser) -> None:
         ("--invited", bool, "with --template: a survey by invitation"),
         ("--to", str, "upload it to the collector at this address, https://…", {"metavar": "URL"}),
         ("--token-file", str, "with --to: a file of mode 600 with the owner's token"),
+        ("--issuer", str, "answers carry tokens that are issued at this address, https://…/tokens", {"metavar": "URL"}),
+        ("--window", int, "with --issuer: answers leave at random moments of so many hours (default: 24)"),
+        ("--secret", Path, "the file for the issuer's secret; of a signed survey, the secret to upload"),
         *(TRUST, FORCE),
     )
 
@@ -90,6 +93,7 @@ def publish(options: Namespace) -> Output:
 
     refuse((options.expect is not None and options.expect < 1, "--expect", options.expect, "1 or more answers"))
     survey, keys = Survey.read(options.survey), signing_keys(options)
+    survey, secret = _issued(options, survey, keys[0].public)
     before = None
     if options.before is not None:
         before, _ = read_envelope(options.before, [key.public for key in keys])
@@ -97,6 +101,8 @@ def publish(options: Namespace) -> Output:
         refuse((not same, "--before", str(options.before), f"an earlier version of {survey.name!r}"))
     with at(str(options.survey)):
         publication = survey.publish(keys, expected=options.expect, before=before)
+    if secret is not None:
+        secret.save(options.secret)
     write_file(options.out, publication.envelope, force=options.force)
     for warning in publication.warnings:
         sys.stderr.write(f"warning: {plain(warning)}\n")
@@ -110,6 +116,7 @@ def publish(options: Namespace) -> Output:
     said = [composed.explain(), f"{options.out}: {len(publication.envelope)} bytes, digest {publication.digest}"]
     if options.to is not None:
         data["pages"] = pages = _upload(options, publication.envelope, [key.public for key in keys])
+        _upload_secret(options, publication.digest)
         said += [f"uploaded to {options.to}", *(f"survey:  {page}" for page in pages)]
     return Output(data, "\n".join(said))
 
@@ -121,12 +128,40 @@ def _publish_signed(options: Namespace) -> Output:
     keys = trusted(options)
     survey, envelope = read_envelope(options.survey, keys)
     pages = _upload(options, envelope, keys)
+    _upload_secret(options, survey.digest)
     said = [f"uploaded to {options.to}: digest {survey.digest}", *(f"survey:  {page}" for page in pages)]
     return Output({"digest": survey.digest, "to": options.to, "pages": pages}, "\n".join(said))
 
 
+def _issued(options: Namespace, survey: Survey, key: PublicKey) -> tuple[Survey, TokenSecret | None]:
+    """The survey with its issuer, if one is asked for, and the secret of its tokens."""
+    if (options.issuer is None) != (options.secret is None):
+        raise Incomplete("give both --issuer URL and --secret FILE: answers then carry tokens")
+    if options.issuer is None:
+        return survey, None
+    from rrcollect import TokenSecret
+
+    secret, hours = TokenSecret.new(key), options.window or 24
+    return survey.with_issuer(secret, options.issuer, window=3600 * hours), secret
+
+
+def _upload_secret(options: Namespace, digest: str) -> None:
+    """The secret of the survey's tokens, which the collector keeps until the survey is closed."""
+    if options.secret is not None:
+        from rrcollect import TokenSecret
+
+        secret = TokenSecret.load(options.secret)
+        _post(options, f"/surveys/{digest}/secret", json.dumps({"secret": secret.text()}).encode())
+
+
 def _upload(options: Namespace, envelope: bytes, keys: Sequence[PublicKey]) -> list[str]:
-    """The pages of the survey at the collector; the token goes to this address alone, over TLS or this machine."""
+    """The pages of the survey at the collector."""
+    named = urlencode([("key", key.raw.hex()) for key in keys])
+    return [str(page) for page in _post(options, f"/surveys?{named}", envelope).get("pages", [])]
+
+
+def _post(options: Namespace, path: str, sent: bytes) -> dict[str, Any]:
+    """What the collector replies; the token goes to this address alone, over TLS or this machine."""
     from http.client import HTTPConnection, HTTPException, HTTPSConnection
 
     from server_agg.collect.settings import OwnerToken
@@ -137,9 +172,8 @@ def _upload(options: Namespace, envelope: bytes, keys: Sequence[PublicKey]) -> l
     token = OwnerToken.read(options.token_file)
     kind = HTTPSConnection if address.scheme == "https" else HTTPConnection
     connection = kind(address.hostname or "", address.port, timeout=60)
-    named = urlencode([("key", key.raw.hex()) for key in keys])
     try:
-        connection.request("POST", f"{address.path.rstrip('/')}/surveys?{named}", envelope,
+        connection.request("POST", f"{address.path.rstrip('/')}{path}", sent,
                            {"Authorization": f"Bearer {token}", "Content-Type": "application/json"})  # fmt: skip
         reply = connection.getresponse()
         body, status = reply.read(65536), reply.status
@@ -161,7 +195,7 @@ def _upload(options: Namespace, envelope: bytes, keys: Sequence[PublicKey]) -> l
             else "no collector answers there; check the address"
         )
         raise CannotUpload(f"{options.to} refused the survey: HTTP {status}, {told}")
-    return [str(page) for page in said.get("pages", [])]
+    return said
 
 
 def add_verify(parser: ArgumentParser) -> None:

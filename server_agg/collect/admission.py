@@ -4,7 +4,8 @@ Rules
 1. A report is canonical JSON of exactly its fields, and `rrcollect.publish.report.fault` finds nothing wrong with it.
 2. A round opens and closes when the signed survey says; one without times of its own is open as long as the survey.
    After it closed, reports that waited on a device are still taken for the `grace` period.
-3. Whether a ticket is good and unspent the store decides, in its transaction.
+3. Whether a ticket is good and unspent the store decides, in its transaction.  A token is judged by `tokens`, last of
+   all; without that no survey with an issuer is known here.
 4. A list is judged whole: one bad report refuses it, before anything is stored.
 5. What a request may cost is known before it is parsed: its bytes, the reports of a list, and its brackets.  A list is
    taken apart report by report, and no more of it than a list may hold: nothing of it is parsed as a whole.
@@ -28,7 +29,9 @@ from typing import NamedTuple
 
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.errors import MalformedReport
+from rrcollect.publish.issuer import place_of
 from rrcollect.publish.report import LARGEST_REPORT, Report, ReportRow, fault
+from rrcollect.publish.survey import Survey
 from server_agg.collect.catalogue import CatalogueEntry, round_times
 from server_agg.collect.store.reports import IncomingReport, incoming
 from server_agg.errors import Refusal
@@ -78,6 +81,7 @@ class Admission:
     withdrawn: Container[str] = field(kw_only=True, default=frozenset())
     clock: Callable[[], float] = field(kw_only=True, default=time.time)
     frames: dict[tuple[str, str], Frame] = field(kw_only=True, default_factory=dict)  # what is remembered
+    tokens: Callable[[Report, IncomingReport, Survey], None] | None = field(kw_only=True, default=None)
 
     def admit(self, body: bytes) -> list[IncomingReport]:
         """The reports of a request's body, all of them good."""
@@ -183,4 +187,14 @@ class Admission:
                 self.frames.clear()
             frame = Frame(report.row, report.design, opens, closes, entry.survey.invite_only)
             self.frames[match[2], match[4]] = frame
-        return incoming(report.row)
+        if entry.survey.issuer is None:
+            return incoming(report.row)
+        return self._with_token(report, entry.survey)
+
+    def _with_token(self, report: Report, survey: Survey) -> IncomingReport:
+        """The report, if its token is good; that is looked up and computed, which takes a thread of its own."""
+        if self.tokens is None:
+            raise Refusal.of("unknown_survey")
+        found = incoming(report.row, place_of(survey, survey.question(report.question), report.round))
+        self.tokens(report, found, survey)
+        return found

@@ -45,6 +45,7 @@ ADD_SURVEY = (
     "?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
 )
 SURVEYS = "SELECT digest, envelope, keys, publisher, name, version, minimum, pilot, closed, withdrawal FROM surveys"
+JUDGED_BEFORE = ""  # in the place of tickets: those of this survey are tokens
 ADD_INVITE = "INSERT INTO invites (survey, ticket) VALUES (?, ?) ON CONFLICT DO NOTHING"
 
 
@@ -53,7 +54,8 @@ class PublishedSurvey:
     """A signed envelope with the public keys (hexadecimal) its owner named when publishing it, and what a store must
     know of the survey in it: whose it is, how many reports a crowd has, and whether it is a trial.  `closed`: nothing
     is taken for it any more; `finished`: and what was deleted of it is overwritten; `withdrawal`: the publisher's
-    notice, if there is one; `longest`: how many bytes a report to it has at most, packed."""
+    notice, if there is one; `longest`: how many bytes a report to it has at most, packed; `issued`:
+    its reports carry tokens, which are judged before a store sees them."""
 
     digest: str
     envelope: bytes
@@ -67,6 +69,7 @@ class PublishedSurvey:
     finished: bool = False
     withdrawal: bytes | None = None
     longest: int = STEP
+    issued: bool = False
 
     @property
     def entry(self) -> bytes:
@@ -92,6 +95,8 @@ class Shelf:
             ):
                 add_deed(self._database, cursor, "published", survey.digest)
                 add_entry(self._database, cursor, survey.entry)
+                if survey.issued:
+                    self._database.run(cursor, ADD_INVITE, (survey.digest, JUDGED_BEFORE))
                 return True
             same = self._database.run(cursor, "SELECT 1 FROM surveys WHERE digest = ?", (survey.digest,)).fetchone()
             if same is None:
@@ -200,6 +205,15 @@ class Catalogue:
                     self._look(digest)
         return self._listed.get(digest)
 
+    def _check_keys(self, survey: Survey) -> None:
+        """No key of its issuer is known from another survey: a token would be good in both."""
+        if survey.issuer is not None:
+            self._look()
+            for digest, entry in self._listed.items():
+                other = entry.survey.issuer
+                if digest != survey.digest and other and set(other.keys.values()) & set(survey.issuer.keys.values()):
+                    raise Refusal(400, "known_key", f"survey {digest} has a key of this issuer: make a new secret")
+
     def _count_a_look(self) -> None:
         second, looks = self._looks
         now = int(time.monotonic())
@@ -250,8 +264,10 @@ class Catalogue:
         except ParameterError as error:
             raise Refusal(400, "cells", str(error)) from None
         of = (survey.publisher, survey.name, survey.version, survey.minimum, survey.pilot)
-        published = PublishedSurvey(survey.digest, envelope, given, *of, longest=longest_report(survey))
+        more: dict[str, Any] = {"longest": longest_report(survey), "issued": survey.issuer is not None}
+        published = PublishedSurvey(survey.digest, envelope, given, *of, **more)
         with self._lock:
+            self._check_keys(survey)
             new = self._shelf.publish(published)
             if survey.digest not in self._listed:
                 self._keep(CatalogueEntry(survey, published))

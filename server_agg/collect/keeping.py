@@ -43,6 +43,7 @@ from rrcollect.lazy import extra
 from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue, CatalogueEntry
+from server_agg.collect.issuing import Issuing
 from server_agg.collect.settings import CollectorSettings
 from server_agg.collect.store.database import BETWEEN, COLUMNS, PAGE_COLUMNS
 from server_agg.collect.store.epochs import Epochs
@@ -73,7 +74,8 @@ def ingest(
             unknown.add(digest)
         return found
 
-    admission = Admission(find, grace=settings.grace, list_limit=1, withdrawn=catalogue.withdrawn)
+    tokens = Issuing(folds.epochs, find).check
+    admission = Admission(find, grace=settings.grace, list_limit=1, withdrawn=catalogue.withdrawn, tokens=tokens)
     verdicts: Counter[str] = Counter()
     group: list[IncomingReport] = []
     for number, line in enumerate(_lines(lines), 1):

@@ -43,6 +43,11 @@ CROWD = (
     "is that of the smallest crowd that became visible at once; somebody who answers several questions or rounds adds "
     "them up; all others of the crowd randomised as the survey says, and nothing links a report to a person."
 )
+LINKED = "Answers carry tickets made from invites: whoever issued the invites can tell which answers came from one."
+ANONYMOUS = (
+    "Answers carry tokens: neither the issuer nor the collector can tell from them whose answer it is, among the "
+    "people who were given tokens for this same survey.  The issuer could make answers up."
+)
 JOINED = (
     "Nothing is said about what a crowd adds: the tool that carried these answers can tell which ones come from one "
     "person. The local promises add up."
@@ -52,12 +57,13 @@ JOINED = (
 @dataclass(frozen=True)
 class ReleaseFacts:
     """A release: its number, when it was made, the round its headline shows (None: the whole), and by question the
-    fewest answers that ever became visible as one sum."""
+    fewest answers that ever became visible as one sum; where there is an issuer, how many people it served."""
 
     number: int
     at: datetime
     headline: int | None
     crowds: Mapping[str, int]
+    issued: int | None = None
 
     @property
     def when(self) -> str:
@@ -74,6 +80,30 @@ def release_words(facts: ReleaseFacts | None, survey: Survey) -> list[str]:
         f"Released on {facts.at:%Y-%m-%d %H:%M} UTC (release {facts.number}). Nothing changes before the next one.",
         f"{whole}, drawn by chance from those that came; the last few are never published.",
     ]
+
+
+def token_words(survey: Survey, counted: Mapping[str, int], issued: int | None) -> list[str]:
+    """What tokens mean for these results, and whether more were spent than issued; `counted` by place.
+
+    The number that is released lags behind by less than the minimum.
+
+    >>> from types import SimpleNamespace
+    >>> of = SimpleNamespace(issuer=True, invite_only=True, minimum=30)
+    >>> [len(token_words(of, {"q1/0": n}, 100)) for n in (129, 130)]
+    [1, 2]
+    """
+    if survey.issuer is None:
+        return [LINKED] if survey.invite_only else []
+    if issued is None:
+        return [ANONYMOUS]
+    found = [f"{ANONYMOUS}  {issued:,} people were given tokens."]
+    place = max(counted, key=lambda one: counted[one], default=None)
+    if place is not None and counted[place] >= issued + survey.minimum:
+        found.append(
+            f"Misfit: {counted[place]:,} answers were counted in one place, and {issued:,} people were given tokens: "
+            "somebody with the issuer's secret made answers up, or the secret was stolen."
+        )
+    return found
 
 
 def waiting_words(minimum: int, rounds: int, fullest: int | None) -> str:

@@ -28,6 +28,7 @@ from typing import TYPE_CHECKING, Any
 
 from rrcollect.design.parameters import NumberLike
 from rrcollect.errors import ParameterError
+from rrcollect.publish.issuer import place_of
 from rrcollect.publish.survey import Survey
 from server_agg.comparisons.trend import Trend
 from server_agg.count.tallies import Tallies, TallyKey
@@ -38,7 +39,15 @@ from server_agg.results.drawing import Picture, Point
 from server_agg.results.result import Result
 from server_agg.results.row import Row
 from server_agg.survey_page.question import question_page
-from server_agg.survey_page.released import LIVE, LOOKING, ReleaseFacts, conditions, promise_words, release_words
+from server_agg.survey_page.released import (
+    LIVE,
+    LOOKING,
+    ReleaseFacts,
+    conditions,
+    promise_words,
+    release_words,
+    token_words,
+)
 from server_agg.survey_page.rounds import QuestionResults, QuestionScale, ResultOptions, View, enough_of, trend_of
 
 if TYPE_CHECKING:
@@ -160,6 +169,12 @@ class SurveyResults(Result):
             of.setdefault(each.question, []).append(each)
         questions = [question_page(of.get(asked.id, ()), view, self.survey, asked) for asked in self.survey.questions]
         notes = [LOOKING if view.looking else LIVE] if view.live else release_words(view.release, self.survey)
+        if self.survey.invite_only:
+            counted: Counter[str] = Counter()
+            for each in self.rounds:
+                place = (self.survey.question(each.question), each.round)
+                counted["" if self.survey.issuer is None else place_of(self.survey, *place)] += each.n
+            notes += token_words(self.survey, counted, None if view.release is None else view.release.issued)
         return {
             "pilot": self.pilot,
             "digest": self.survey.digest,
@@ -169,6 +184,7 @@ class SurveyResults(Result):
             "publisher": self.survey.publisher,
             "expires": self.survey.expires.strftime("%Y-%m-%dT%H:%M:%SZ"),
             "invite_only": self.survey.invite_only,
+            "issuer": None if self.survey.issuer is None else self.survey.issuer.address,
             "answers": sum(each.n for each in self.rounds),
             "minimum": self.options.minimum,
             "view": "live" if view.live else "released",

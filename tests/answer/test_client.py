@@ -489,7 +489,7 @@ def test_a_clock_without_a_time_zone(tmp_path, clock):
 @pytest.mark.no_cover
 def test_many_rounds_of_a_fine_design_stay_exact(tmp_path):
     """A thousand rounds at ε = 1/100: composition is exact, and the ledger's sums do not outgrow any text."""
-    from rrcollect.answer.ledger.ledger import _made
+    from rrcollect.answer.ledger.making import made_report
 
     fine = question(design=optimal_design("1/100"), rounds=1000)
     assert float(survey(fine).composition.whole.epsilon) == pytest.approx(10, rel=1e-9)
@@ -499,7 +499,7 @@ def test_many_rounds_of_a_fine_design_stay_exact(tmp_path):
     device.answer(accepted, "q1", True)
     with device._ledger.file.transaction() as connection:  # at once: each answer by itself verifies all before it
         for number in range(1, 249):
-            _made(connection, device._request(accepted, "q1", number), None, lambda: "1")
+            made_report(connection, device._request(accepted, "q1", number), None, lambda: "1")
     device.answer(accepted, "q1", True, round=249)
     assert float(device.budget().spent.epsilon) == pytest.approx(2.5, rel=1e-9)
     assert len(device.budget().export()["spent"]["epsilon"]) > 4300

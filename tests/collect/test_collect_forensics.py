@@ -51,7 +51,7 @@ def test_the_reader_sees_rows_in_order_of_arrival_and_old_keys_in_postgresql(pos
 
 def test_the_reader_sees_a_hash_that_can_be_tested():
     traffic = [
-        (secrets.token_hex(16), Spending("ab" * 32, known_as(ticket, "q1", 0), "q1", 0), ticket)
+        (secrets.token_hex(16), Spending("ab" * 32, known_as(ticket, "q1", 0)), ticket)
         for ticket in map(str, range(40))
     ]
     ordered = sorted(traffic)

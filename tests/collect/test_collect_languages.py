@@ -164,6 +164,7 @@ ELEMENT = [
 ]
 COMMENT = re.compile(r"/\*.*?\*/|^ *//.*?$| // .*?$", re.DOTALL | re.MULTILINE)
 BY_NAME = {"delivered", "waiting", "cancelled", "refused", "carried"}  # by the state of a report
+BY_PROGRAM = {f"issuer{end}" for end in ("", "_unlinkable", "_unchecked", "_window", "_for_good")}  # pages refuse those
 BY_KIND = {f"{start}{end}" for start in ("crowd", "one_person") for end in ("", "_option", "_number")}
 
 
@@ -185,5 +186,5 @@ def test_every_word_of_a_page_is_said_by_one():
     code += (ROOT / "server_agg/collect/http/pages.py").read_text(encoding="utf-8").replace("'", '"')
     keys = list(Words.of("en").table)
     pages = set(keys[keys.index("asked_by") :])
-    assert {key for key in pages if f'"{key}"' not in code} - BY_NAME - BY_KIND == set()
+    assert {key for key in pages if f'"{key}"' not in code} - BY_NAME - BY_KIND - BY_PROGRAM == set()
     assert "planted" not in pages

@@ -8,7 +8,8 @@ from rrcollect.answer.draw import Truth, fresh_keystream
 from rrcollect.answer.explain.explanation import survey_lines
 from rrcollect.answer.explain.headline import question_headline
 from rrcollect.answer.explain.words import LANGUAGES, Words, marked, shown_lines
-from rrcollect.answer.ledger import file, guard
+from rrcollect.answer.ledger import file, guard, ledger
+from rrcollect.answer.ledger import tokens as ledger_tokens
 from rrcollect.answer.ledger.content import content_of, meta_of
 from rrcollect.answer.ledger.file import LedgerFile
 from rrcollect.answer.ledger.guard import RollbackGuard, link

@@ -9,6 +9,7 @@ from server_agg.collect.http.app import Collector
 from server_agg.collect.http.bodies import BodyBudget, body_of
 from server_agg.collect.http.findings import HEAD, as_csv
 from server_agg.collect.http.pages import asset
+from server_agg.collect.issuing import Issuing
 from server_agg.collect.serve import server_config
 from server_agg.collect.settings import settings_from_environment, variable
 from server_agg.collect.store import crowds, fold, postgres, sqlite
@@ -18,6 +19,7 @@ from server_agg.collect.store.epochs import KeyRing, marked_reports
 from server_agg.collect.store.fold import folded_from
 from server_agg.collect.store.keys import EpochKey, KeyFolder
 from server_agg.collect.store.log import SignedLog, add_entry, surveys_of
+from server_agg.collect.store.release import count_issued
 from server_agg.collect.store.release_rule import next_release
 from server_agg.collect.store.reports import Cell, CellCount, IncomingReport, Spending, incoming, packed
 from server_agg.collect.store.sqlite import SqliteDatabase

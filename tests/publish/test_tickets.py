@@ -40,7 +40,7 @@ def test_an_invite_is_a_text(nonsense):
 def test_every_single_mistake_and_swap_of_an_invite_is_judged_by_its_checksum():
     """Of 806 wrong characters and 25 swaps about 1 in 1,024 fits by chance; beyond 20 of them: 1e-20."""
     invite = new_invite()
-    wrong = {invite[:i] + c + invite[i + 1 :] for i in range(26) for c in ALPHABET} - {invite}
+    wrong = {invite[:i] + c + invite[i + 1 :] for i in range(28) for c in ALPHABET} - {invite}
     wrong |= {invite[:i] + invite[i + 1] + invite[i] + invite[i + 2 :] for i in range(25)} - {invite}
 
     def fits(text):

@@ -287,7 +287,7 @@ def read_by_strangers(
             response = link.getresponse()
             response.read()
             if response.status == 201:
-                acknowledged.append((made, Spending(published.digest, known_as(ticket, "q1", 0), "q1", 0), ticket))
+                acknowledged.append((made, Spending(published.digest, known_as(ticket, "q1", 0)), ticket))
             if number in (reports // 2, reports - 1):
                 # a look folds what is ripe, unless housekeeping is about it: then a later look finds it folded
                 until(lambda: running.results()["surveys"][0]["answers"] > len(acknowledged) - least)

@@ -30,7 +30,7 @@ JSON = {"Content-Type": "application/json"}
 DIGEST, LARGE = "ab" * 32, "cd" * 32  # surveys of a store in the tests: with a small crowd and with a large one
 TABLES = (
     "surveys", "epoch", "intake", "gathered", "marks", "counts", "answers", "log", "log_hashes", "log_notes",
-    "taken", "released", "releases", "ids", "reports", "invites", "spent",
+    "taken", "released", "releases", "ids", "reports", "invites", "spent", "issued",
 )  # of a store  # fmt: skip
 ROOT = Path(__file__).resolve().parents[2]
 

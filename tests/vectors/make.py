@@ -38,6 +38,7 @@ from tests.vectors.report_cases import bad_reports, good_reports
 from tests.vectors.survey_cases import (
     bad_fields,
     bad_in_order,
+    bad_issuers,
     bad_moments,
     bad_places,
     bad_segments,
@@ -55,7 +56,7 @@ DIGEST = hashlib.sha256(canonical(SURVEY)).hexdigest()
 def bad() -> Iterator[tuple[str, str, bytes, dict[str, Any]]]:
     """(name, error, envelope, policy)."""
     makers = (bad_bytes, bad_parts, bad_signatures, bad_payloads, bad_fields, bad_surveys, bad_texts, bad_places,
-              bad_moments, bad_segments, bad_questions, bad_kinds, bad_fits, bad_numbers,
+              bad_moments, bad_segments, bad_issuers, bad_questions, bad_kinds, bad_fits, bad_numbers,
               bad_in_order)  # fmt: skip
     for make in makers:
         for name, error, envelope in make():

@@ -73,6 +73,7 @@ SURVEY: dict[str, Any] = {
     "ask": "all",
     "minimum": 30,
     "invite_only": False,
+    "issuer": None,
     "segments": {
         "sport": {"help": {}, "label": {}, "values": [{"label": {}, "value": "run"}, {"label": {}, "value": "ski"}]}
     },
@@ -178,6 +179,15 @@ IN_BINS = {**QUESTION, "kind": {**KINDS["number"], "bins": 16}, "design": {"bins
 SETS_OF_BINS = {**IN_BINS, "kind": {**KINDS["number"], "bins": 4}, "design": {"options": 4, "p": "7/16", "size": 1}}
 HOURS = {**QUESTION, "kind": KINDS["number"]}
 PANEL = {**QUESTION, "rounds": 4, "panel": True}
+ISSUED: dict[str, Any] = {  # the keys are the first multiples of the generator (RFC 9496): points, and nobody's secret
+    "address": "https://collect.example.org/tokens",
+    "salt": "0123456789abcdef" * 2,
+    "window": 3600,
+    "keys": {
+        "q1/0": "e2f2ae0a6abc4e71a884a961c500515f58e30b6aa582dd8db6a65945e08d2d76",
+        "q1/1": "6a493210f7499cd17fecb510ae0cea23a110e8d5b901f8acadd3095c73a3b919",
+    },
+}
 
 
 def png(width: int, height: int) -> bytes:

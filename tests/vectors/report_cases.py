@@ -29,6 +29,7 @@ def good_reports() -> Iterator[tuple[str, bytes]]:
     yield "no", canonical({**REPORT, "answer": "0"})
     yield "no_segments", canonical({**REPORT, "segments": {}})
     yield "ticket", canonical({**REPORT, "ticket": "0123456789abcdef" * 2})
+    yield "token", canonical({**REPORT, "ticket": "0123456789abcdef" * 8})
     yield "round", canonical({**REPORT, "round": 51})
     yield "option", canonical({**REPORT, "answer": "010", "design": SET_DESIGN})
     yield "set", canonical(SET_REPORT)
@@ -74,6 +75,10 @@ def bad_reports() -> Iterator[tuple[str, bytes]]:
         "ticket_empty": {"ticket": ""},
         "ticket_long": {"ticket": "0" * 33},
         "ticket_short": {"ticket": "0" * 31},
+        "token_nonce_alone": {"ticket": "0" * 64},
+        "token_long": {"ticket": "0" * 129},
+        "token_short": {"ticket": "0" * 127},
+        "token_upper": {"ticket": "A" * 128},
         "ticket_upper": {"ticket": "A" * 32},
         "ticket_other_digits": {"ticket": "٣" * 32},
         "ticket_called_invite": {"invite": None},

@@ -18,6 +18,7 @@ from tests.vectors.parts import (
     GRID,
     HOURS,
     IN_BINS,
+    ISSUED,
     KINDS,
     LONG,
     MALLORY,
@@ -144,12 +145,50 @@ SURVEY_SHAPES = {
     "name": TEXT, "version": INTEGER, "publisher": TEXT, "pilot": BOOLEAN, "language": set(), "title": set(),
     "introduction": MAP, "consent": MAP, "contact": MAP, "privacy": MAP, "thanks": MAP, "look": set(),
     "collector": set(), "origins": LIST, "frames": LIST, "opens": {"null"}, "expires": set(), "rounds": LIST,
-    "ask": set(), "minimum": INTEGER, "invite_only": BOOLEAN, "segments": MAP, "questions": set(),
+    "ask": set(), "minimum": INTEGER, "invite_only": BOOLEAN, "issuer": {"null"}, "segments": MAP, "questions": set(),
 }  # fmt: skip
 QUESTION_SHAPES = {
     "id": TEXT, "attribute": TEXT, "kind": set(), "text": set(), "help": MAP, "design": set(), "promise": set(),
     "rounds": INTEGER, "panel": BOOLEAN, "disclosure": {"null"},
 }  # fmt: skip
+
+
+def bad_issuers() -> Iterator[tuple[str, str, bytes]]:
+    """What an issuer may not be."""
+    keys = ISSUED["keys"]
+    twice = {**QUESTION, "rounds": 2}
+
+    def made(change: dict[str, Any], **more: Any) -> bytes:
+        issuer = {k: v for k, v in {**ISSUED, **change}.items() if v is not ...}
+        return with_survey(**{"invite_only": True, "questions": [twice], "issuer": issuer, **more})
+
+    changes: dict[str, dict[str, Any]] = {
+        "identity": {"keys": {**keys, "q1/0": "0" * 64}},
+        "equal_keys": {"keys": dict.fromkeys(keys, keys["q1/0"])},
+        "no_point": {"keys": {**keys, "q1/0": "01" + "ff" * 31}},
+        "point_not_canonical": {"keys": {**keys, "q1/0": "ed" + "ff" * 30 + "7f"}},
+        "no_keys": {"keys": {}},
+        "a_place_missing": {"keys": {"q1/0": keys["q1/0"]}},
+        "a_place_more": {"keys": {**keys, "q1/2": keys["q1/0"][:-2] + "75"}},
+        "another_place": {"keys": {"q1/0": keys["q1/0"], "q2/1": keys["q1/1"]}},
+        "short_key": {"keys": {**keys, "q1/0": "e2f2"}},
+        "upper_key": {"keys": {**keys, "q1/0": keys["q1/0"].upper()}},
+        "key_number": {"keys": {**keys, "q1/0": 5}},
+        "short_salt": {"salt": "0123"},
+        "no_salt": {"salt": ...},
+        "salt_null": {"salt": None},
+        "window_of_a_minute": {"window": 60},
+        "window_of_a_month": {"window": 2_678_400},
+        "window_text": {"window": "3600"},
+        "carried": {"address": "carried"},
+        "plain_http": {"address": "http://collect.example.org/tokens"},
+        "extra": {"relay": None},
+    }
+    for name, change in changes.items():
+        yield f"issuer_{name}", "MalformedDocument", made(change)
+    yield "issuer_open_to_everybody", "MalformedDocument", made({}, invite_only=False)
+    yield "issuer_of_a_carried_survey", "MalformedDocument", made({}, collector="carried")
+    yield "issuer_ask_one_with_rounds", "MalformedDocument", made({"keys": {"*": keys["q1/0"]}}, ask="one")
 
 
 def bad_fields() -> Iterator[tuple[str, str, bytes]]:

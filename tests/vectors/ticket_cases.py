@@ -13,9 +13,9 @@ SIGNS = "0123456789abcdefghjkmnpqrstvwxyz"
 
 
 def invite(label: str) -> str:
-    """24 signs (120 bits, here of a label's hash) and two that check them."""
-    bits = int.from_bytes(hashlib.sha256(label.encode()).digest()[:15])
-    start = "".join(SIGNS[bits >> shift & 31] for shift in range(115, -1, -5))
+    """26 signs (130 bits, here of a label's hash) and two that check them."""
+    bits = int.from_bytes(hashlib.sha256(label.encode()).digest()[:17]) >> 6
+    start = "".join(SIGNS[bits >> shift & 31] for shift in range(125, -1, -5))
     check = int.from_bytes(hashlib.sha256(start.encode()).digest()[:2]) >> 6
     return start + SIGNS[check >> 5] + SIGNS[check & 31]
 
@@ -33,7 +33,7 @@ def typed() -> list[dict[str, Any]]:
             good,
             good.upper(),
             f"  {good}\n",
-            "-".join(good[i : i + 5] for i in range(0, 26, 5)),
+            "-".join(good[i : i + 5] for i in range(0, 28, 5)),
             f"-{good}--",
         ]
         spellings += [good.replace("1", "i"), good.replace("1", "L").replace("0", "O")]
@@ -43,13 +43,13 @@ def typed() -> list[dict[str, Any]]:
             good + "0",
             good[:12] + good[13:],
             good[1] + good[0] + good[2:],
-            good[:24],
+            good[:26],
             f"{good[:13]} {good[13:]}",
         ]
-        wrong += [good[:at] + SIGNS[(SIGNS.index(good[at]) + 1) % 32] + good[at + 1 :] for at in range(26)]
+        wrong += [good[:at] + SIGNS[(SIGNS.index(good[at]) + 1) % 32] + good[at + 1 :] for at in range(28)]
         wrong += [good[:at] + sign + good[at + 1 :] for at, sign in ((0, "u"), (7, "é"), (25, "_"))]
         made += [{"typed": text, "invite": None} for text in wrong if text != good]
-    return made + [{"typed": text, "invite": None} for text in ("", "-", "0" * 26, "x" * 500, "𝟎" * 26)]
+    return made + [{"typed": text, "invite": None} for text in ("", "-", "0" * 28, "x" * 500, "𝟎" * 28)]
 
 
 def tickets() -> list[dict[str, Any]]:

@@ -83,7 +83,7 @@ def survey_lines(
     if survey.segments:
         yield Line(say("segments"))
         yield from theirs("\n".join(_segments(survey, language)))
-    if survey.invite_only:
+    if survey.invite_only and survey.issuer is None:
         yield Line(say("invite"))
     yield Line(say("decline"))
     yield Line(say("device"))

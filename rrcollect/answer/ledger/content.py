@@ -37,6 +37,7 @@ STEPS = [
         "state TEXT NOT NULL DEFAULT 'waiting', reason TEXT, publisher TEXT NOT NULL, destination TEXT NOT NULL, "
         "times TEXT NOT NULL DEFAULT '[]', attempts INTEGER NOT NULL DEFAULT 0, "
         "earlier_attempts INTEGER NOT NULL DEFAULT 0, "  # those of reports that this one replaced
+        "place TEXT, sending INTEGER NOT NULL DEFAULT 0, "  # where there is an issuer: of its token, its window
         "PRIMARY KEY (survey, question, round))",
         "CREATE TABLE surveys (publisher TEXT NOT NULL, name TEXT NOT NULL, version INTEGER NOT NULL, "
         "digest TEXT NOT NULL, PRIMARY KEY (publisher, name))",
@@ -47,6 +48,9 @@ STEPS = [
         "CREATE TABLE panels (attribute TEXT PRIMARY KEY, round INTEGER NOT NULL)",
         "CREATE TABLE logs (name TEXT PRIMARY KEY, size INTEGER NOT NULL, root BLOB NOT NULL)",
         "CREATE TABLE declined (survey TEXT NOT NULL, question TEXT NOT NULL, PRIMARY KEY (survey, question))",
+        "CREATE TABLE tokens (survey TEXT NOT NULL, place TEXT NOT NULL, nonce BLOB, blind BLOB, output BLOB, "
+        "over INTEGER NOT NULL, PRIMARY KEY (survey, place))",
+        "CREATE TABLE issuer_keys (key TEXT PRIMARY KEY, survey TEXT NOT NULL)",
     ],
 ]
 """What makes a ledger, schema by schema."""
@@ -60,6 +64,7 @@ class Change:
     def __init__(self, connection: sqlite3.Connection, meta: dict[str, str]) -> None:
         self.connection = connection
         self._meta, self._content = meta, int(meta["content"], 16)
+        self.erased = False  # whether something was overwritten that the log must not keep either
 
     def insert(self, table: str, row: Mapping[str, object], *, unless_there: bool = False) -> None:
         """Add a row; one whose key is there is an error, or left as it is."""

@@ -5,15 +5,16 @@ Rules
 2. WAL and synchronous=FULL, checked, not only asked for.  A writing transaction is immediate, verified before it
    writes, committed whole or rolled back whole, and the rollback guard is brought up to it before anything it holds is
    handed out.
-3. Every row of every table is under one hash, which a chain of such hashes ends in and the guard repeats (`content`).
+3. What is deleted is overwritten, as far as a disk forgets; once something was `erased`, the log is cut off too.
+4. Every row of every table is under one hash, which a chain of such hashes ends in and the guard repeats (`content`).
    Indexes are compared with their tables.  A flipped bit anywhere is an error, never a forgotten draw or an altered
    report.
-4. Every failure of the file becomes a `LedgerError`: unavailable (permissions, lock, full disk), corrupt, restored, or
+5. Every failure of the file becomes a `LedgerError`: unavailable (permissions, lock, full disk), corrupt, restored, or
    newer than this program.  What fails in code of others that runs inside an operation passes as it is
    (`ForeignError`).
-5. The file carries its schema's number (`user_version`).  An older file is verified and brought forward by the steps it
+6. The file carries its schema's number (`user_version`).  An older file is verified and brought forward by the steps it
    lacks, in one exclusive transaction; see `rrcollect.schema`.
-6. A file that this object has verified or written is not read again as long as nobody has written to it.  That is so if
+7. A file that this object has verified or written is not read again as long as nobody has written to it.  That is so if
    file and guard are the same files, of the same sizes, and of the same times to the nanosecond (no other write leaves
    that time behind, see `guard.stamped`), if there is no log of changes beside the file, and if serial number and chain
    are the ones that we left (`Mark`).  While a connection is kept open, SQLite itself says whether another one has
@@ -46,7 +47,7 @@ class ForeignError(Exception):
 
 
 class Mark(NamedTuple):
-    """How this object left file and guard (rule 6): serial number and chain, what the system says of both files, and
+    """How this object left file and guard (rule 7): serial number and chain, what the system says of both files, and
     the version of the data by the connection that is kept open, if one is."""
 
     serial: str
@@ -134,7 +135,7 @@ class LedgerFile:
 
     @contextmanager
     def _errors(self) -> Iterator[None]:
-        """Every failure of the file as a `LedgerError` (rule 4)."""
+        """Every failure of the file as a `LedgerError` (rule 5)."""
         try:
             yield
         except ForeignError as foreign:
@@ -188,8 +189,8 @@ class LedgerFile:
             after = change.renew()
             connection.execute("COMMIT")
             guard = self.advance_guard(after, int(meta["serial"])) or guard
-            if self._mark is None or after is not meta:
-                self._leave(connection, Mark(after["serial"], after["chain"], None, guard, version))
+            if self._mark is None or after is not meta or change.erased:
+                self._leave(connection, Mark(after["serial"], after["chain"], None, guard, version), change.erased)
 
     # ---- its schema -------------------------------------------------------------------------------------------
 
@@ -247,7 +248,7 @@ class LedgerFile:
         return Verified(*self._check_history(connection, remembered), guard)
 
     def _unchanged(self, connection: sqlite3.Connection, meta: dict[str, str], mark: Mark) -> bool:
-        """Whether nobody has written to file or guard since this object left them so (rule 6)."""
+        """Whether nobody has written to file or guard since this object left them so (rule 7)."""
         if (meta.get("serial"), meta.get("chain")) != (mark.serial, mark.chain):
             return False
         alone = self._log_is_empty() or (
@@ -255,9 +256,11 @@ class LedgerFile:
         )
         return alone and None not in mark[2:4] and (stat_of(self.path), stat_of(self.guard.path)) == mark[2:4]
 
-    def _leave(self, connection: sqlite3.Connection, mark: Mark) -> None:
+    def _leave(self, connection: sqlite3.Connection, mark: Mark, erased: bool = False) -> None:
         """Remember how file and guard are left after a commit, if nobody else has written since."""
         self._mark = None
+        if erased and connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone():
+            stamped(self.path)
         if connection is self._held:
             self._mark = mark._replace(file=stat_of(self.path))
             return
@@ -321,7 +324,7 @@ def _roll_back(connection: sqlite3.Connection) -> None:
 def _make_durable(connection: sqlite3.Connection) -> None:
     """WAL with a sync at every commit, or no ledger."""
     mode = connection.execute("PRAGMA journal_mode = WAL").fetchone()[0]
-    connection.execute("PRAGMA synchronous = FULL")
-    connection.execute("PRAGMA fullfsync = ON")
+    for setting in ("synchronous = FULL", "fullfsync = ON", "secure_delete = ON"):
+        connection.execute(f"PRAGMA {setting}")
     if mode != "wal" or _pragma(connection, "synchronous") != 2:
         raise LedgerUnavailable(f"this file system does not allow a durable ledger (journal mode {mode!r})")

@@ -18,7 +18,7 @@ Rules
    name); hard links, and files mounted one by one, are several paths to one ledger.  So the guard is locked before a
    transaction begins and until its connection is closed (`locked`), and read back after a line is appended: a line of
    this serial number with another chain means that somebody else was first, and nothing is handed out.
-6. A file that we wrote has a time of its own (`stamped`), which no other write can leave on it: see `file`, rule 6.
+6. A file that we wrote has a time of its own (`stamped`), which no other write can leave on it: see `file`, rule 7.
 """
 
 from __future__ import annotations

@@ -23,15 +23,16 @@ from __future__ import annotations
 import json
 import os
 import sqlite3
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass, replace
 
 from rrcollect.answer.acceptance import SeenVersion, check_version
 from rrcollect.answer.asking import QuestionDraw, asked_question, panel_round
 from rrcollect.answer.attributes import Attribute
-from rrcollect.answer.ledger.content import DRAWS, Change
-from rrcollect.answer.ledger.file import ForeignError, LedgerFile
+from rrcollect.answer.ledger.content import DRAWS
+from rrcollect.answer.ledger.file import LedgerFile
+from rrcollect.answer.ledger.making import made_again, made_report
 from rrcollect.answer.ledger.names import all_names, remember_names
 from rrcollect.answer.ledger.rules import (
     EarlierReport,
@@ -41,18 +42,27 @@ from rrcollect.answer.ledger.rules import (
     earlier_answer,
     earlier_report,
 )
+from rrcollect.answer.ledger.tokens import (
+    begun,
+    check_token,
+    erase,
+    erase_over,
+    keep_outputs,
+    remember_keys,
+)
 from rrcollect.answer.policy import Policy
 from rrcollect.deliver.outbox import OutboxReport
 from rrcollect.design import from_text
 from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.promise import Promise
 from rrcollect.design.sentences import Said
-from rrcollect.publish.document import CARRIED
 from rrcollect.publish.envelope import Withdrawal
+from rrcollect.publish.issuer import Issuer
 from rrcollect.publish.log import Checkpoint
 from rrcollect.publish.question import Question
 from rrcollect.publish.report import Report
 from rrcollect.publish.survey import Survey
+from rrcollect.publish.tokens import Blinded
 
 Decided = tuple[EarlierReport | None, tuple[str, str] | None]
 """What a request leads to: (the report made before, None), (None, (name, answer) drawn before), or (None, None): a
@@ -96,8 +106,9 @@ class Ledger:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.file = LedgerFile(path)
-        with self.file.reading():
-            pass  # opening the file verifies it
+        with self.file.reading() as connection:  # opening the file verifies it
+            self._over: int | None  # when the first survey with tokens is over
+            (self._over,) = connection.execute("SELECT min(over) FROM tokens WHERE nonce IS NOT NULL").fetchone()
 
     # ---- asking and answering ---------------------------------------------------------------------------------
 
@@ -111,7 +122,9 @@ class Ledger:
             names = all_names(change.connection, request.names)
             request = replace(request, aliases=names[1:]) if names != request.names else request
             done, known = self._decide(change.connection, request, policy)
-            made = _made(change, request, known, draw) if done is None else _again(change, request, done)
+            if done is None and request.place is not None:
+                check_token(change.connection, request.report.survey, request.place)
+            made = made_report(change, request, known, draw) if done is None else made_again(change, request, done)
             change.delete("declined", "survey = ? AND question = ?", (made.survey, made.question))
             remember_names(change, request.names, request.fingerprints)
         return made
@@ -140,15 +153,17 @@ class Ledger:
         with self.file.transaction() as change:
             rows = change.connection.execute(
                 "SELECT id, survey, question, round, attribute, words, body, state, reason, destination, times, "
-                "attempts FROM reports WHERE ? IN (state, '') ORDER BY id",
+                "attempts, sending FROM reports WHERE ? IN (state, '') ORDER BY id",
                 (state or "",),
             ).fetchall()
-        return [OutboxReport(*[*told, tuple(json.loads(times)), attempts]) for *told, times, attempts in rows]
+        return [OutboxReport(*[*told, tuple(json.loads(times)), n, window]) for *told, times, n, window in rows]
 
     def mark(self, report_id: str, state: str, reason: str | None = None) -> None:
         """Remember what became of a report."""
         with self.file.transaction() as change:
             change.update("reports", "state = ?, reason = ?", (state, reason), "id = ?", (report_id,))
+            if state == "delivered":
+                erase(change, "id = ?", (report_id,))
 
     def attempt(self, report_id: str) -> bool:
         """Record that a report is about to be sent.
@@ -204,7 +219,30 @@ class Ledger:
             newest = (seen.version, seen.digest)
             if not change.update("surveys", "version = ?, digest = ?", newest, "publisher = ? AND name = ?", place):
                 change.insert("surveys", {"publisher": publisher, "name": name, **asdict(seen)})
+            if asking.survey.issuer is not None:
+                remember_keys(change, seen.digest, asking.survey.issuer)
             asking.draw(change)
+
+    # ---- tokens -----------------------------------------------------------------------------------------------
+
+    def begin_tokens(self, survey: str, issuer: Issuer, over: int) -> dict[str, Blinded]:
+        """What is asked for, durable when this returns; nothing if it is here already (`tokens`)."""
+        with self.file.transaction() as change:
+            self._over = over if self._over is None else min(self._over, over)
+            return begun(change, survey, issuer, over)
+
+    def keep_outputs(self, survey: str, outputs: Mapping[str, bytes]) -> None:
+        """Keep the outputs of all places, and erase their blinds."""
+        with self.file.transaction() as change:
+            keep_outputs(change, survey, outputs)
+
+    def forget_over(self, now: float) -> None:
+        """Erase what is left of surveys that are over."""
+        if self._over is not None and self._over < now:
+            with self.file.transaction() as change:
+                erase_over(change, now)
+
+    # ---- one question, one round, and what is not sent ---------------------------------------------------------
 
     def asked(self, survey: Survey) -> Question | None:
         """The question that was drawn for a survey that asks one."""
@@ -256,47 +294,3 @@ class Ledger:
         with self.file.reading() as connection:
             rows = connection.execute("SELECT question FROM declined WHERE survey = ?", (survey,)).fetchall()
         return {question for (question,) in rows}
-
-
-def _made(change: Change, request: LedgerRequest, known: tuple[str, str] | None, draw: Callable[[], str]) -> Report:
-    """A new report, around an answer drawn before or now."""
-    attribute, answer = known or (request.attribute, _first_draw(change, request, draw))
-    made = request.report.with_answer(answer)
-    row = {"survey": made.survey, "question": made.question, "round": made.round, "attribute": attribute}
-    row |= {"words": request.words, "id": made.id, "body": made.to_bytes(), "publisher": request.publisher}
-    row |= {"destination": request.destination, "times": json.dumps(request.times), "state": _begin(request)}
-    change.insert("reports", row)
-    return made
-
-
-def _again(change: Change, request: LedgerRequest, done: EarlierReport) -> Report:
-    """The report made before, or the one that replaces it; what was cancelled waits again, with a fresh schedule."""
-    made = done.addressed(request) or done.report
-    if made.id != done.report.id or done.state == "cancelled":
-        change.update(
-            "reports",
-            "id = ?, body = ?, state = ?, reason = NULL, times = ?, "
-            "earlier_attempts = CASE WHEN id = ? THEN earlier_attempts ELSE attempts END",
-            (made.id, made.to_bytes(), _begin(request), json.dumps(request.times), made.id),
-            *("id = ?", (done.report.id,)),
-        )
-    return made
-
-
-def _begin(request: LedgerRequest) -> str:
-    """The state in which a report begins."""
-    return CARRIED if request.destination == CARRIED else "waiting"
-
-
-def _first_draw(change: Change, request: LedgerRequest, draw: Callable[[], str]) -> str:
-    try:
-        answer = draw()
-    except (sqlite3.DatabaseError, OSError, UnicodeDecodeError) as error:
-        # raised by the caller's `draw`, not by the ledger: `LedgerFile.open` raises it again as it was
-        raise ForeignError(error) from None
-    report, cost = request.report, request.cost
-    (seq,) = change.connection.execute("SELECT coalesce(max(seq), 0) + 1 FROM draws").fetchone()
-    row = {"seq": seq, "attribute": request.attribute, "round": report.round, "design": report.design.text}
-    row |= {"answer": answer, "epsilon": str(cost.epsilon), "delta": str(cost.delta), "kind": request.kind}
-    change.insert("draws", row)
-    return answer

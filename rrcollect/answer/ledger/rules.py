@@ -39,7 +39,8 @@ class LedgerRequest:
     asks about, with its aliases; in which words (and their fingerprints in all languages); what a draw costs; where the
     report goes, and the moments at which it is to be sent; whether its segments are the ones declared now, or those of
     the report made before; what may be true (`Kind.truths`); in how many rounds the app collects the attribute; how
-    many values the report has (rule 4)."""
+    many values the report has (rule 4); of a survey with an issuer the place of its token, and the window in which it
+    leaves."""
 
     report: Report
     attribute: str
@@ -54,6 +55,8 @@ class LedgerRequest:
     kind: str = "yes_no"
     rounds: int = MOST_ROUNDS
     values: int = 2
+    place: str | None = None
+    window: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -74,7 +77,7 @@ class EarlierReport:
         """The report that replaces this one, with the ticket and segments of the request; None if they are the same."""
         asked, old = request.report, self.report
         segments = asked.segments if request.declared else old.segments
-        if (asked.ticket, segments) == (old.ticket, old.segments):
+        if (asked.ticket, segments) == (None if request.place else old.ticket, old.segments):
             return None
         never_taken = self.state == "refused" or (self.state in ("waiting", "cancelled") and not self.attempts)
         if never_taken and (request.values <= MOST_REPEATED or not self.all_attempts):
@@ -99,7 +102,19 @@ def earlier_report(connection: sqlite3.Connection, request: LedgerRequest) -> Ea
     if row is not None and row[0] not in request.names:
         raise known_as("this question was answered", row[0], request.attribute)
     check_words(connection, request.fingerprints, request.names)
-    return EarlierReport(Report.from_bytes(row[1]), *row[2:]) if row is not None else None
+    if row is None:
+        return None
+    return EarlierReport(Report.from_bytes(row[1]) if row[1] else _erased(connection, request), *row[2:])
+
+
+def _erased(connection: sqlite3.Connection, request: LedgerRequest) -> Report:
+    """A report whose bytes were erased (`tokens`): its answer is left."""
+    asked = request.report
+    (answer,) = connection.execute(
+        f"SELECT answer FROM draws WHERE attribute IN ({places(request.names)}) AND round = ? ORDER BY seq",  # noqa: S608
+        (*request.names, asked.round),
+    ).fetchone()
+    return asked.with_answer(answer)
 
 
 def check_withdrawn(connection: sqlite3.Connection, survey: str, publisher: str) -> None:

@@ -36,6 +36,8 @@ from server_agg.collect.http.headers import Guard, own_origin, own_path, results
 from server_agg.collect.http.intake import Intake
 from server_agg.collect.http.log import LogRoutes
 from server_agg.collect.http.surveys import MOST_MADE, SurveyRoutes
+from server_agg.collect.http.tokens import TokenRoutes
+from server_agg.collect.issuing import Accepts, Issuing
 from server_agg.collect.logs import Watch
 from server_agg.collect.metrics import Metrics
 from server_agg.collect.settings import CollectorSettings, OwnerToken
@@ -99,8 +101,11 @@ def below(prefix: str, app: ASGIApp) -> ASGIApp:
     return placed
 
 
-def create_app(store: Store, owner: OwnerToken, settings: CollectorSettings | None = None) -> CollectorApp:
-    """The collector as an ASGI application; it closes the store when it is shut down.
+def create_app(
+    store: Store, owner: OwnerToken, settings: CollectorSettings | None = None, *, accepts: Accepts | None = None
+) -> CollectorApp:
+    """The collector as an ASGI application; it closes the store when it is shut down.  `accepts` judges what proves an
+    invite (a survey's digest, and 32 digits) where tokens are issued, in the place of the invites that were uploaded.
 
     >>> import tempfile, pathlib
     >>> from server_agg.collect.store.store import open_store
@@ -109,7 +114,7 @@ def create_app(store: Store, owner: OwnerToken, settings: CollectorSettings | No
     >>> callable(app), store.disconnect()
     (True, None)
     """
-    return Collector(store, owner, settings or CollectorSettings()).app()
+    return Collector(store, owner, settings or CollectorSettings(), accepts).app()
 
 
 @dataclass(eq=False)
@@ -119,6 +124,7 @@ class Collector:
     store: Store
     owner: OwnerToken
     settings: CollectorSettings
+    accepts: Accepts | None = None
 
     def __post_init__(self) -> None:
         store, settings = self.store, self.settings
@@ -138,14 +144,19 @@ class Collector:
         changed = self.findings.forget
         self.log = LogRoutes.of(store.database, settings, self.budget)
         self.surveys = SurveyRoutes(store, self.owner, self.catalogue, settings, self.budget, changed, self.log.logged)
+        how: dict[str, Any] = {"withdrawn": self.catalogue.withdrawn, "accepts": self.accepts}
+        self.issuing = Issuing(store.epochs, self.catalogue.find, **how)
 
     def app(self) -> CollectorApp:
         """All of it, guarded."""
-        intake = Intake(self.catalogue, self.writer, self.metrics, self.settings, self.budget, self._refused)
+        intake = Intake(
+            self.catalogue, self.writer, self.metrics, self.settings, self.budget, self._refused, self.issuing
+        )
         routes = [
             Route("/reports", intake, methods=["POST"]),
             *self.surveys.routes(),
             *self.log.routes(),
+            *TokenRoutes(self.issuing, self.surveys).routes(),
             Route("/results", self.results),
             Route("/", self.board_page),
             Route("/r/{digest}", self.results_page),

@@ -27,6 +27,7 @@ from server_agg.collect.admission import Admission
 from server_agg.collect.catalogue import Catalogue
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.http.bodies import BodyBudget, body_of, refusal_reply, reply, trouble_reply
+from server_agg.collect.issuing import Issuing
 from server_agg.collect.metrics import Metrics
 from server_agg.collect.settings import CollectorSettings
 from server_agg.collect.store.reports import IncomingReport
@@ -51,12 +52,14 @@ class Intake:
     settings: CollectorSettings
     budget: BodyBudget
     refused: Callable[[str], None]
+    issuing: Issuing
 
     def __post_init__(self) -> None:
         given, catalogue = self.settings, self.catalogue
         how: dict[str, Any] = {"grace": given.grace, "list_limit": given.list_limit, "withdrawn": catalogue.withdrawn}
         self._limit, self._admission = LARGEST_REPORT * given.list_limit, Admission(catalogue.known, **how)
-        self._patient = Admission(catalogue.find, **how, frames=self._admission.frames)  # the same memory
+        more: dict[str, Any] = {"frames": self._admission.frames, "tokens": self.issuing.check}  # the same memory
+        self._patient = Admission(catalogue.find, **how, **more)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         began = time.perf_counter()
@@ -95,7 +98,8 @@ class Intake:
         except Refusal as refusal:
             if refusal.code != "unknown_survey":
                 raise
-        return await asyncio.to_thread(self._patient.admit, body)  # published a moment ago, by another process
+        # it was published a moment ago, by another process, or it carries a token
+        return await asyncio.to_thread(self._patient.admit, body)
 
 
 def _reply(verdicts: list[str]) -> Response:

@@ -102,7 +102,8 @@ class SurveyRoutes:
         seconds = self.settings.body_seconds
         return await body_of(request.scope, request.receive, limit=limit, seconds=seconds, budget=self.budget)
 
-    async def _read(self, request: Request, limit: int) -> Any:
+    async def read(self, request: Request, limit: int) -> Any:
+        """The JSON that a request brings; a `Refusal` if it is not."""
         body = await self._body(request, limit)
         try:
             return await asyncio.to_thread(read, body, limit)
@@ -155,7 +156,7 @@ class SurveyRoutes:
         """POST /surveys/{digest}/invites"""
         self.owner_only(request)
         listed = await self.listed(request.path_params["digest"])
-        asked = await self._read(request, LARGEST_REQUEST)
+        asked = await self.read(request, LARGEST_REQUEST)
         made, hashes = await asyncio.to_thread(asked_invites, asked, listed.survey)
         await asyncio.to_thread(self.store.shelf.add_invites, listed.published.digest, hashes)
         return reply({"hashes": len(hashes)} if made is None else {"invites": made}, 201)
@@ -167,7 +168,7 @@ class SurveyRoutes:
         if preview is None:
             raise Refusal(400, "query", "the query takes preview=1, or nothing")
         listed = await self.listed(request.path_params["digest"])
-        asked = await self._read(request, 1024)
+        asked = await self.read(request, 1024)
         headline = asked.get("round", SAME) if isinstance(asked, dict) and set(asked) <= {"round"} else False
         how: Callable[..., Any] = (
             partial(preview_release, self.store.folds) if preview else partial(apart.release, self.store)
@@ -185,7 +186,7 @@ class SurveyRoutes:
         """POST /surveys/{digest}/close"""
         self.owner_only(request)
         listed = await self.listed(request.path_params["digest"])
-        if await self._read(request, 1024) != {}:
+        if await self.read(request, 1024) != {}:
             raise Refusal(400, "malformed", "send {}")
         digest, grace = listed.published.digest, self.settings.grace
         try:

@@ -159,7 +159,7 @@ export function surveyFindings(survey, { level = 1, buttons = true, head = true 
   const section = make("section", { "data-survey": survey.digest });
   if (head) {
     section.append(make("header", {}, make(`h${level}`, { class: "foreign" }, survey.title),
-      make("p", { class: "quiet" }, "Asked by ", foreign(survey.publisher), ` · version ${survey.version}${survey.invite_only ? " · by invitation" : " · open to everybody"}`),
+      make("p", { class: "quiet" }, "Asked by ", foreign(survey.publisher), ` · version ${survey.version}${survey.issuer ? " · by invitation, with tokens" : survey.invite_only ? " · by invitation" : " · open to everybody"}`),
       survey.pilot ? make("p", { class: "bad" }, "pilot: trial data") : "",
       survey.state.state === "withdrawn" ? notice(survey.state.words) : make("p", { class: "small" }, survey.state.words)));
   }

@@ -24,7 +24,8 @@ Rules
 | `log_hashes`, `log_notes` | the hashes of its tiles, and the states of it that witnesses signed |
 | `ids` | ids that were folded, with the number of their survey |
 | `reports` | rows that were folded, if the owner keeps rows |
-| `invites`, `spent` | hashes of tickets: those that are good, and those that were spent on a question and round |
+| `invites`, `spent` | hashes of tickets: those that are good (an empty one: tokens, judged before), and those spent |
+| `issued` | where there is an issuer: hashes of an invite, and of the elements that it was served, until the end |
 
 Lines of `answers`, `taken` and `released` have the `number` of the release that they are of; those of the last one of
 their survey count, and no others (`stages`).
@@ -55,8 +56,8 @@ STEPS = (
     (
         "CREATE TABLE surveys (number {number}, digest TEXT NOT NULL UNIQUE, envelope {bytes} NOT NULL, keys TEXT NOT "
         "NULL, publisher TEXT NOT NULL, name TEXT NOT NULL, version BIGINT NOT NULL, minimum BIGINT NOT NULL, longest "
-        "BIGINT NOT NULL, pilot INTEGER NOT NULL, closed INTEGER NOT NULL DEFAULT 0, withdrawal {bytes}, UNIQUE "
-        "(publisher, name, version))",
+        "BIGINT NOT NULL, pilot INTEGER NOT NULL, closed INTEGER NOT NULL DEFAULT 0, issued BIGINT NOT NULL DEFAULT 0, "
+        "withdrawal {bytes}, UNIQUE (publisher, name, version))",
         "CREATE TABLE epoch (database TEXT NOT NULL, identity TEXT, key TEXT NOT NULL, keep_rows INTEGER NOT NULL)",
         "CREATE TABLE intake (place {number}, content {bytes} NOT NULL)",
         "CREATE TABLE gathered (name TEXT PRIMARY KEY, content {bytes} NOT NULL) {clustered}",
@@ -75,7 +76,7 @@ STEPS = (
         "NULL, segments TEXT NOT NULL, number INTEGER NOT NULL, n BIGINT NOT NULL, sums TEXT NOT NULL, PRIMARY KEY "
         "(survey, question, round, design, segments, number)) {clustered}",
         "CREATE TABLE releases (survey TEXT NOT NULL, number INTEGER NOT NULL, moment BIGINT NOT NULL, headline "
-        "INTEGER, crowds TEXT NOT NULL, PRIMARY KEY (survey, number)) {clustered}",
+        "INTEGER, crowds TEXT NOT NULL, issued BIGINT, PRIMARY KEY (survey, number)) {clustered}",
         "CREATE TABLE log (number BIGINT PRIMARY KEY, entry TEXT NOT NULL, line TEXT NOT NULL) {clustered}",
         "CREATE TABLE log_hashes (level INTEGER NOT NULL, number BIGINT NOT NULL, hash {bytes} NOT NULL, PRIMARY KEY "
         "(level, number)) {clustered}",
@@ -84,8 +85,9 @@ STEPS = (
         "CREATE TABLE reports (survey TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT NULL, design TEXT NOT "
         "NULL, answer TEXT NOT NULL, id TEXT PRIMARY KEY, ticket TEXT, segments TEXT NOT NULL) {clustered}",
         "CREATE TABLE invites (survey TEXT NOT NULL, ticket TEXT NOT NULL, PRIMARY KEY (ticket, survey)) {clustered}",
-        "CREATE TABLE spent (survey TEXT NOT NULL, ticket TEXT NOT NULL, question TEXT NOT NULL, round INTEGER NOT "
-        "NULL, PRIMARY KEY (ticket, survey, question, round)) {clustered}",
+        "CREATE TABLE spent (survey TEXT NOT NULL, ticket TEXT NOT NULL, PRIMARY KEY (ticket, survey)) {clustered}",
+        "CREATE TABLE issued (survey TEXT NOT NULL, invite TEXT NOT NULL, elements TEXT NOT NULL, PRIMARY KEY (invite, "
+        "survey)) {clustered}",
     ),
 )
 CROWD = ", ".join(Cell._fields[:5])

@@ -21,7 +21,7 @@ Rules
 8. `finish` ends a survey that is over: it is folded to its last report, counts stay, sealed answers, ids, rows, invites
    and spent tickets are deleted, and nothing is taken for it any more (`closed` is 1).  Then the tables are written
    again, so that nothing deleted is in their files, and the survey is done (2).  A `finish` that was interrupted is
-   done again.
+   done again.  Before that the secret of its tokens is destroyed, if it has an issuer.
 9. Whether rows are kept is a choice of the database, not of a process that happens to fold.
 10. A report is in exactly one crowd, and a crowd is a line: reading costs as much as there are crowds, and as there are
     answers that are still sealed.  A fold costs as much as what came, and what is gathered in the same questions.
@@ -252,9 +252,11 @@ class Folds:
         closing = "UPDATE surveys SET closed = 1 WHERE digest = ? AND closed = 0"
         if self.database.run(cursor, closing, (survey,)).rowcount == 1:
             add_deed(self.database, cursor, "closed", survey)
+        counted = "UPDATE surveys SET issued = issued + (SELECT COUNT(*) FROM issued WHERE survey = ?) WHERE digest = ?"
+        self.database.run(cursor, counted, (survey, survey))
         number = "survey = (SELECT number FROM surveys WHERE digest = ?)"
         self.database.delete(cursor, "ids", number, (survey,))
-        for table in ("reports", "invites", "spent"):
+        for table in ("reports", "invites", "spent", "issued"):
             self.database.delete(cursor, table, "survey = ?", (survey,))
         erase(self.database, cursor, survey)
 
@@ -262,6 +264,7 @@ class Folds:
         """End a survey that is over, as the caller knows: counts stay, ids, rows and tickets are overwritten."""
         with self.epochs.keys.lock(wait=wait):
             self._fold(survey)
+            self.epochs.keys.destroy_secret(survey)
             self.database.overwrite()
             with self.database.writing() as cursor:
                 self.database.run(cursor, "UPDATE surveys SET closed = 2 WHERE digest = ?", (survey,))

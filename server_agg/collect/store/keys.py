@@ -12,7 +12,8 @@ Rules
    destroys every other key of this database: overwritten, flushed, unlinked, the folder flushed.  After a crash or a
    failure at any moment the key that the database names is there, and the next look for something to fold, or the next
    start, destroys what was left over.
-4. Everybody who works on one database works with one folder of keys: `lock` lets one of them change it at a time.
+4. The secret of a survey's tokens lies in the same folder, by the survey's digest, until the survey is closed.
+5. Everybody who works on one database works with one folder of keys: `lock` lets one of them change it at a time.
    Several processes of one machine share it.  Collectors on several machines need it on a file system that they share
    and that has locks and flushes; one that does not find the key named in the database does not work on it.
 
@@ -44,6 +45,7 @@ NONCE = 12
 BLOCK = 16  # bytes of an id and of a mark
 STEP = 256  # bytes; contents are padded to a multiple of it
 _NAME = re.compile(r"[0-9a-f]{32}")
+_SURVEY = re.compile(r"[0-9a-f]{64}")
 
 
 class EpochKey:
@@ -131,6 +133,38 @@ class KeyFolder:
             if others:
                 _flush(self.folder)
         return len(others)
+
+    def keep_secret(self, survey: str, text: str) -> None:
+        """Keep the secret of a survey's tokens, by its digest; durable when this returns."""
+        with _as_trouble("kept"):
+            self._prepare()
+            draft = self._secret(survey).with_suffix(f".{secrets.token_hex(8)}")
+            _write(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, text.encode())
+            draft.rename(self._secret(survey))
+            _flush(self.folder)
+
+    def secret(self, survey: str) -> str | None:
+        """The secret of a survey's tokens; None if it is not here."""
+        try:
+            return self._secret(survey).read_text(encoding="ascii")
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError):
+            raise StoreUnavailable("the secret of the survey's tokens cannot be read") from None
+
+    def destroy_secret(self, survey: str) -> None:
+        """Overwrite and unlink it, if it is here."""
+        path = self._secret(survey)
+        with _as_trouble("destroyed"):
+            if path.exists():
+                _write(path, os.O_WRONLY, bytes(path.stat().st_size))
+                path.unlink()
+                _flush(self.folder)
+
+    def _secret(self, survey: str) -> Path:
+        if not _SURVEY.fullmatch(survey):
+            raise StoreUnavailable("a survey is named by its digest")
+        return self.folder / f"{survey}.tokens"
 
     @contextmanager
     def lock(self, *, wait: bool = True) -> Iterator[None]:

@@ -49,11 +49,10 @@ TYPES = {"bytes": "BYTEA", "clustered": "", "number": "BIGSERIAL PRIMARY KEY"}
 PUT = (
     "WITH next AS (SELECT nextval(pg_get_serial_sequence('intake', 'place')) AS place) INSERT INTO marks (mark, "
     "ticket, place) SELECT new.mark, new.ticket_mark, next.place FROM next, unnest(%b::bytea[], %b::bytea[], "
-    "%b::bytea[], %b::text[], %b::text[], %b::text[], %b::integer[]) AS new(mark, ticket_mark, id, survey, ticket, "
-    "question, round) WHERE NOT EXISTS (SELECT 1 FROM ids WHERE ids.id = new.id) AND (new.ticket IS NULL OR (EXISTS "
-    "(SELECT 1 FROM invites WHERE invites.survey = new.survey AND invites.ticket = new.ticket) AND NOT EXISTS (SELECT "
-    "1 FROM spent WHERE spent.survey = new.survey AND spent.ticket = new.ticket AND spent.question = new.question AND "
-    "spent.round = new.round))) ON CONFLICT DO NOTHING RETURNING mark, place"
+    "%b::bytea[], %b::text[], %b::text[]) AS new(mark, ticket_mark, id, survey, ticket) WHERE NOT EXISTS (SELECT 1 "
+    "FROM ids WHERE ids.id = new.id) AND (new.ticket IS NULL OR (EXISTS (SELECT 1 FROM invites WHERE invites.survey = "
+    "new.survey AND invites.ticket IN (new.ticket, '')) AND NOT EXISTS (SELECT 1 FROM spent WHERE spent.survey = "
+    "new.survey AND spent.ticket = new.ticket))) ON CONFLICT DO NOTHING RETURNING mark, place"
 )
 PAGE = (
     f"SELECT string_agg(line, chr(10) ORDER BY id) FROM (SELECT id, concat_ws(chr({ord(BETWEEN)}), "  # noqa: S608
@@ -68,7 +67,7 @@ NEEDED = {"fsync": ("on",), "full_page_writes": ("on",), "synchronous_commit": (
 SETUP_LOCK = 7237_2331  # one collector at a time makes the tables
 EPOCH_LOCK = 7237_2332  # shared by takes, alone for a fold
 LOOK_UPS = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")  # off: rows are looked up by their keys
-TABLES = ("ids", "reports", "invites", "spent", "counts", *SEALED)
+TABLES = ("ids", "reports", "invites", "spent", "issued", "counts", *SEALED)
 LOCK_WAIT, MOST_IDLE = "10s", "30s"  # for a lock; between two statements of a take
 MOST_IDLE_ALONE = "10min"  # of a fold or a release, which computes meanwhile
 ALIVE = {"keepalives_idle": 20, "keepalives_interval": 5, "keepalives_count": 4}  # seconds, seconds, looks
@@ -181,7 +180,7 @@ class PostgresDatabase(Database):
     def put(self, cursor: Any, marked: Sequence[Marked]) -> tuple[int, set[bytes]]:
         rows = []
         for mark, ticket, (row, spent) in sorted(marked, key=itemgetter(0)):
-            rows.append((mark, ticket, bytes.fromhex(row.id or ""), row.survey, spent, row.question, row.round))
+            rows.append((mark, ticket, bytes.fromhex(row.id or ""), row.survey, spent))
         cursor.execute(PUT, [list(column) for column in zip(*rows, strict=True)])
         found = cursor.fetchall()
         return (found[0][1] if found else 0), {bytes(mark) for mark, _ in found}

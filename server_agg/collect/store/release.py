@@ -6,12 +6,14 @@ Rules
    are asked for at once finds little or nothing new.  While answers are drawn and sealed, and what they become is
    written beforehand (`stages`), reports are taken.
 2. A release that would add no block and change no headline is not made: nothing is written, and the reasons are told.
-3. Strangers read the last release and nothing else.  Nothing in it depends on what was counted since.
-4. The headline is the round that the owner chose, or the whole; what is chosen stays until another is chosen.
-5. Answers that are gathered (`fold`) or sealed (`crowds`) are released like all others; which of them a release took
+3. Where there is an issuer, the number of people who were served tokens is released too, when it has grown by the
+   minimum.
+4. Strangers read the last release and nothing else.  Nothing in it depends on what was counted since.
+5. The headline is the round that the owner chose, or the whole; what is chosen stays until another is chosen.
+6. Answers that are gathered (`fold`) or sealed (`crowds`) are released like all others; which of them a release took
    is noted under seal.
-6. At a stated step (`due`) a survey is released once per step; what came in between waits for the next.
-7. A preview follows the rule of the release itself, on the same counts, and publishes nothing.  It has sizes: how many
+7. At a stated step (`due`) a survey is released once per step; what came in between waits for the next.
+8. A preview follows the rule of the release itself, on the same counts, and publishes nothing.  It has sizes: how many
    answers of which question, round and group are public now, and how many would be.  It has no values: which answers
    make up the crowds is drawn when the release is made, so that nobody can look at a draw and ask for another.  What
    comes in between may make the release larger.
@@ -55,15 +57,15 @@ from server_agg.errors import StoreError
 from server_agg.survey_page.released import MIXED, ReleaseFacts
 
 SAME: Final = -1  # the headline stays what it is
-ADD_RELEASE = "INSERT INTO releases (survey, number, moment, headline, crowds) VALUES (?, ?, ?, ?, ?)"
+ADD_RELEASE = "INSERT INTO releases (survey, number, moment, headline, crowds, issued) VALUES (?, ?, ?, ?, ?, ?)"
 LAST_RELEASES = (
-    "SELECT survey, number, moment, headline, crowds FROM releases AS each WHERE number = (SELECT MAX(number) FROM "
-    "releases WHERE survey = each.survey)"
+    "SELECT survey, number, moment, headline, crowds, issued FROM releases AS each WHERE number = (SELECT MAX(number) "
+    "FROM releases WHERE survey = each.survey)"
 )
 READ_RELEASED = (  # in one statement, so that it is one committed state
-    "SELECT releases.number, moment, headline, crowds, question, round, design, segments, n, sums FROM releases LEFT "
-    "JOIN released ON released.survey = releases.survey AND released.number = releases.number WHERE releases.survey = "
-    "? AND releases.number = (SELECT MAX(number) FROM releases WHERE survey = ?)"
+    "SELECT releases.number, moment, headline, crowds, issued, question, round, design, segments, n, sums FROM "
+    "releases LEFT JOIN released ON released.survey = releases.survey AND released.number = releases.number WHERE "
+    "releases.survey = ? AND releases.number = (SELECT MAX(number) FROM releases WHERE survey = ?)"
 )
 Place = tuple[str, int, str, str]  # question, round, segment and group; the last two are "" for all answers
 
@@ -154,7 +156,9 @@ def _made(
     for question, size in made.crowds.items():
         crowds[question] = min(size, crowds.get(question, size))
     number = 1 if before is None else before.number + 1
-    line = (digest, number, int(time.time() if now is None else now), chosen, json.dumps(crowds, sort_keys=True))
+    moment = int(time.time() if now is None else now)
+    issued = None if survey.issuer is None else _issued(database, survey, before)
+    line = (digest, number, moment, chosen, json.dumps(crowds, sort_keys=True), issued)
     changed = published(held, made.taken, ring.surveys, number)
     counts = dict(gathered.counts)
     for cell, n in changed.rest.items():
@@ -170,6 +174,21 @@ def _made(
         database.run(cursor, ADD_RELEASE, line)
         add_deed(database, cursor, "released", digest, moment=line[2], release=number, added=made.answers)
     return ReleaseOutcome(_facts(*line[1:]), made.answers, made.waiting, survey.minimum)
+
+
+def _issued(database: Database, survey: Survey, before: ReleaseFacts | None) -> int:
+    """How many people were served tokens, as strangers may know it: it changes by at least the minimum."""
+    known = 0 if before is None or before.issued is None else before.issued
+    now = count_issued(database, survey.digest)
+    return now if now - known >= survey.minimum else known
+
+
+def count_issued(database: Database, survey: str) -> int:
+    """How many people were served the tokens of a survey; the number stays when the survey is closed."""
+    counted = "SELECT issued + (SELECT COUNT(*) FROM issued WHERE survey = digest) FROM surveys WHERE digest = ?"
+    with database.reading() as cursor:
+        row = database.run(cursor, counted, (survey,)).fetchone()
+    return 0 if row is None else int(row[0])
 
 
 def checked_headline(survey: Survey, headline: int | None) -> None:
@@ -199,9 +218,9 @@ def last_release(database: Database, survey: Survey) -> LastRelease | None:
     if not rows:
         return None
     crowds = {
-        Cell(digest, *crowd): (n, json.loads(sums)) for _, _, _, _, *crowd, n, sums in rows if crowd[0] is not None
+        Cell(digest, *crowd): (n, json.loads(sums)) for _, _, _, _, _, *crowd, n, sums in rows if crowd[0] is not None
     }
-    return LastRelease(_facts(*rows[0][:4]), tallies_of(crowds, {digest} if survey.pilot else ()))
+    return LastRelease(_facts(*rows[0][:5]), tallies_of(crowds, {digest} if survey.pilot else ()))
 
 
 def preview_release(folds: Folds, survey: Survey, *, headline: int | None = SAME) -> dict[str, Any]:
@@ -246,5 +265,5 @@ def due(facts: ReleaseFacts | None, step: timedelta, now: float) -> bool:
     return facts is None or facts.at.timestamp() // seconds < now // seconds
 
 
-def _facts(number: int, moment: int, headline: int | None, crowds: str) -> ReleaseFacts:
-    return ReleaseFacts(number, datetime.fromtimestamp(moment, UTC), headline, json.loads(crowds))
+def _facts(number: int, moment: int, headline: int | None, crowds: str, issued: int | None) -> ReleaseFacts:
+    return ReleaseFacts(number, datetime.fromtimestamp(moment, UTC), headline, json.loads(crowds), issued)

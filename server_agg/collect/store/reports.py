@@ -6,7 +6,8 @@ Rules
    `rrcollect.publish.report.ReportRow`: no address, no time, no ticket.
 3. A row of a survey by invitation is marked as admitted by a collector: for its ticket stands its own id.  No two rows
    share it, it says nothing about the ticket that was spent, and whoever counts rows again sees that there was one.
-4. Of a ticket nothing is known but its hash, bound to question and round (`rrcollect.publish.tickets.known_as`).
+4. Of a ticket nothing is known but its hash, bound to question and round (`rrcollect.publish.tickets.known_as`); of a
+   token the same of its nonce, bound to its place.
 """
 
 from __future__ import annotations
@@ -16,26 +17,23 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from rrcollect.publish.canonical import canonical
-from rrcollect.publish.report import ReportRow
+from rrcollect.publish.report import NONCE_DIGITS, ReportRow
 from rrcollect.publish.survey import Survey
 from rrcollect.publish.tickets import known_as
 from server_agg.collect.store.keys import STEP
 
-_SEPARATOR = "\x1f"  # escaped in canonical JSON, and not in a name
 _ID, _TICKET = 16, 32  # bytes
 
 
 class Spending(NamedTuple):
-    """What a ticket is spent on: it is good once for this."""
+    """What is good once: a ticket of a survey, or the nonce of a token."""
 
     survey: str
-    ticket: str  # a hash
-    question: str
-    round: int
+    ticket: str  # a hash, bound to question and round, or to the place of a token
 
     def plain(self) -> bytes:
         """One text for one value."""
-        return _SEPARATOR.join((self.survey, self.ticket, self.question, str(self.round))).encode()
+        return f"{self.survey}{self.ticket}".encode()
 
 
 SPENDING = ", ".join(Spending._fields)  # columns
@@ -55,15 +53,17 @@ class IncomingReport(NamedTuple):
     @property
     def spending(self) -> Spending | None:
         """What its ticket is spent on."""
-        row, spent = self.row, self.ticket
-        return None if spent is None else Spending(row.survey or "", spent, row.question or "", row.round or 0)
+        return None if self.ticket is None else Spending(self.row.survey or "", self.ticket)
 
 
-def incoming(row: ReportRow) -> IncomingReport:
-    """A row that was admitted, as it goes into a store."""
+def incoming(row: ReportRow, place: str | None = None) -> IncomingReport:
+    """A row that was admitted, as it goes into a store; `place` is where its token is good, if it has one."""
     if row.ticket is None:
         return IncomingReport(row)
-    spent = known_as(row.ticket, row.question or "", row.round or 0)
+    if place is None:
+        spent = known_as(row.ticket, row.question or "", row.round or 0)
+    else:
+        spent = known_as(row.ticket[:NONCE_DIGITS], place, 0)
     return IncomingReport(row._replace(ticket=row.id), spent)
 
 
@@ -96,8 +96,7 @@ class Crowd(NamedTuple):
 
     def spendings(self) -> list[Spending]:
         """What the tickets are spent on."""
-        survey, question, round_, *_ = self.cell
-        return [Spending(survey, ticket, question, round_) for ticket in self.tickets]
+        return [Spending(self.cell.survey, ticket) for ticket in self.tickets]
 
     def rows(self) -> list[ReportRow]:
         """The reports as they are kept."""

@@ -47,8 +47,8 @@ PUT_ALL = (
 )
 PUT_WITH_TICKET = (
     "INSERT INTO marks (mark, ticket, place) SELECT ?1, ?2, ?3 WHERE NOT EXISTS (SELECT 1 FROM ids WHERE id = ?4) AND "
-    "EXISTS (SELECT 1 FROM invites WHERE survey = ?5 AND ticket = ?6) AND NOT EXISTS (SELECT 1 FROM spent WHERE survey "
-    "= ?5 AND ticket = ?6 AND question = ?7 AND round = ?8) ON CONFLICT DO NOTHING"
+    "EXISTS (SELECT 1 FROM invites WHERE survey = ?5 AND ticket IN (?6, '')) AND NOT EXISTS (SELECT 1 FROM spent WHERE "
+    "survey = ?5 AND ticket = ?6) ON CONFLICT DO NOTHING"
 )
 PAGE = (
     f"SELECT group_concat(line, char(10)) FROM (SELECT printf('{BETWEEN.join(['%s'] * len(PAGE_COLUMNS))}', "  # noqa: S608
@@ -151,7 +151,7 @@ class SqliteDatabase(Database):
             written = cursor.execute(PUT_ALL, (*plain, place)).rowcount
         if len(open_) < len(marked):
             invited = [
-                (mark, ticket, place, bytes.fromhex(row.id or ""), row.survey, spent, row.question, row.round)
+                (mark, ticket, place, bytes.fromhex(row.id or ""), row.survey, spent)
                 for mark, ticket, (row, spent) in marked
                 if ticket is not None
             ]

@@ -28,8 +28,10 @@ from types import TracebackType
 from typing import IO
 
 from rrcollect.errors import ParameterError
+from rrcollect.publish.issuer import TokenSecret
 from rrcollect.publish.survey import Survey
 from server_agg.collect.catalogue import Catalogue, Shelf
+from server_agg.collect.issuing import keep_secret
 from server_agg.collect.keeping import Backup, back_up, export, ingest
 from server_agg.collect.settings import GRACE, LONGEST_DAYS, CollectorSettings, variable
 from server_agg.collect.store.database import BETWEEN, Database, closed_on_failure
@@ -161,6 +163,10 @@ class Store:
         Counter({'malformed': 1})
         """
         return ingest(lines, Catalogue(self.shelf), self.take, self.folds, settings or CollectorSettings())
+
+    def keep_secret(self, survey: Survey, secret: TokenSecret) -> None:
+        """Issue the tokens of a survey, and take reports that carry them, with the secret that its keys come from."""
+        keep_secret(self.epochs.keys, survey, secret.text())
 
     def export(self, path: str | os.PathLike[str], survey: Survey | str | None = None) -> int:
         """Write the counts (.json) or rows (.parquet) of all surveys or of one, or the owner's log (.jsonl); returns

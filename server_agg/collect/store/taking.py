@@ -5,8 +5,9 @@ Rules
 2. An id is stored once.  The same report again is SAME; the same id with other content is CONFLICTING_ID and changes
    nothing.  Of an id that was folded without its row only the id is left: whatever comes under it is SAME, and is
    not counted.  Of reports in one batch that share an id or a ticket the first comes first.
-3. A ticket is spent once per question and round.  Only hashes are stored, and nothing joins a spent ticket with its
-   report: both wait in one sealed content, and a fold writes the tickets of a whole crowd, sorted (`fold`).
+3. A ticket is spent once per question and round, a token once in its place.  Only hashes are stored, and nothing joins
+   a spent ticket with its report: both wait in one sealed content, and a fold writes the tickets of a whole crowd,
+   sorted (`fold`).
 4. Takes see one epoch: a fold excludes them, in every process that works on the database.
 """
 
@@ -19,7 +20,7 @@ from typing import Any
 from rrcollect.publish.report import ReportRow
 from server_agg.collect.store.database import COLUMNS, Database, Marked
 from server_agg.collect.store.epochs import GATHERED, Epoch, Epochs, marked_reports
-from server_agg.collect.store.reports import SPENDING, IncomingReport, packed, unpacked
+from server_agg.collect.store.reports import SPENDING, IncomingReport, Spending, packed, unpacked
 
 
 class ReportOutcome(Enum):
@@ -91,18 +92,32 @@ def _explained(epochs: Epochs, cursor: Any, epoch: Epoch, rest: dict[int, Marked
 def _by_tickets(database: Database, cursor: Any, rest: dict[int, Marked]) -> dict[int, ReportOutcome]:
     """What is wrong with the tickets of reports whose ids are new."""
     tickets = sorted({report.ticket for _, _, report in rest.values() if report.ticket is not None})
-    given = {tuple(row) for row in database.select_in(cursor, "survey, ticket", "invites", "ticket", tickets)}
+    given = {tuple(row) for row in database.select_in(cursor, "survey, ticket", "invites", "ticket", ["", *tickets])}
     used = {tuple(row) for row in database.select_in(cursor, SPENDING, "spent", "ticket", tickets)}
     marks = sorted({ticket for _, ticket, _ in rest.values() if ticket is not None})
     waiting = {bytes(row[0]) for row in database.select_in(cursor, "ticket", "marks", "ticket", marks)}
     found = {}
     for at, (_, ticket, report) in rest.items():
         spending = report.spending
-        if spending is not None and (spending.survey, spending.ticket) not in given:
+        if spending is not None and not {spending, (spending.survey, "")} & given:
             found[at] = ReportOutcome.UNKNOWN_TICKET
         elif spending in used or ticket in waiting:
             found[at] = ReportOutcome.TICKET_REUSED
     return found
+
+
+def already_spent(epochs: Epochs, spending: Spending) -> bool:
+    """Whether this is spent, by a report that waits or was folded: asked before a token is computed again."""
+
+    def read(cursor: Any) -> bool:
+        (name,) = epochs.database.run(cursor, "SELECT key FROM epoch").fetchone()
+        mark = epochs.keys.read(epochs.name, name).ticket_mark(spending.plain())
+        if epochs.database.select_in(cursor, "place", "marks", "ticket", [mark]):
+            return True
+        used = epochs.database.select_in(cursor, SPENDING, "spent", "ticket", [spending.ticket])
+        return spending in [tuple(row) for row in used]
+
+    return epochs.consistently(read)
 
 
 def _firsts(marked: dict[int, Marked]) -> dict[int, Marked]:

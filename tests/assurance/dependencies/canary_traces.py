@@ -31,7 +31,7 @@ from rrcollect import Design, Question, SigningKey, Survey
 from rrcollect.errors import BadTruth
 from tests.support.ports import free_port
 
-TRUTH, SEGMENT, INVITE = "canarytruth7f3a", "canarysegment51c0", "canaryxnv1te9b2e00000000wt"
+TRUTH, SEGMENT, INVITE = "canarytruth7f3a", "canarysegment51c0", "canaryxnv1te9b2e0000000000ay"
 UNDECLARED = "canaryundeclared0d4e"  # a segment's value that no survey allows
 DRAWS = (b"\x21draw-q1", b"\xe1draw-q2", b"\x22draw-q3", b"\xe2draw-q4", b"\x23draw-q5", b"\xe3draw-q6")
 KEY = SigningKey(Ed25519PrivateKey.from_private_bytes(bytes(range(32))))

@@ -7,7 +7,7 @@ import { canonical, exactFields, readCanonical } from "./canonical.mjs";
 import { integer, need } from "./document.mjs";
 import { MOST_ROUNDS, needDesign } from "./question.mjs";
 
-const LARGEST_REPORT = 8192, HEX_32 = /^[0-9a-f]{32}$/;
+const LARGEST_REPORT = 8192, HEX_32 = /^[0-9a-f]{32}$/, TICKET = /^[0-9a-f]{32}(?:[0-9a-f]{96})?$/;
 const REPORT_FIELDS = ["answer", "design", "id", "question", "round", "segments", "survey", "ticket"];
 
 /** The bytes of a report: canonical, and of the same length for all answers; what cannot be sent is refused.
@@ -46,7 +46,7 @@ function checkReport({ answer, design, id, question, round, segments, survey, ti
   need(typeof question === "string" && question !== "" && [...question].length <= 64, "question", "must be a question's id");
   need(needDesign(design, "design").allows(answer), "answer", "must be a text that the design can give");
   integer(0, MOST_ROUNDS - 1)(round, "round");
-  need(ticket === null || (typeof ticket === "string" && HEX_32.test(ticket)), "ticket", "must be null or 32 hexadecimal digits");
+  need(ticket === null || (typeof ticket === "string" && TICKET.test(ticket)), "ticket", "must be null, 32 hexadecimal digits, or 128 of a token");
   need(typeof segments === "object" && segments !== null && !Array.isArray(segments), "segments", "must be an object");
   need(Object.values(segments).every((text) => typeof text === "string"), "segments", "must hold strings");
 }

@@ -36,6 +36,7 @@ const SURVEY = {
   opens: orNull(needMoment), expires: needMoment,
   rounds: (value, place) => needList(value, place, 0, MOST_ROUNDS, (item, at) => needFields(item, at, { opens: needMoment, closes: needMoment })),
   ask: matching(/^(all|one)$/, "must be 'all' or 'one'"), minimum: integer(2, 1e9), invite_only: needBoolean,
+  issuer: orNull((_, place) => refuse("MalformedDocument", `${place}: this client fetches no tokens; the survey is answered by the Python client`)),
   segments: (value, place) => needMap(value, place, 0, 16, needName, (item, at) => needFields(item, at, SEGMENT)),
   questions: (value, place) => needList(value, place, 1, MOST_QUESTIONS, (item, at) => needFields(item, at, QUESTION)),
 };
@@ -45,7 +46,7 @@ const SURVEY = {
  *   introduction: Texts, consent: Texts, contact: Texts, privacy: Texts, thanks: Texts,
  *   look: Readonly<{colour: string | null, logo: string | null}>, collector: string, origins: readonly string[], frames: readonly string[],
  *   opens: Date | null, expires: Date, rounds: readonly Readonly<{opens: Date, closes: Date}>[], ask: "all" | "one",
- *   minimum: number, inviteOnly: boolean, segments: Readonly<Record<string, Segment>>, questions: readonly Question[]}>} Survey
+ *   minimum: number, inviteOnly: boolean, issuer: null, segments: Readonly<Record<string, Segment>>, questions: readonly Question[]}>} Survey
  */
 
 /** Surveys that `readSurvey` made: frozen, all but their moments. @type {WeakSet<Survey>} */

@@ -6,7 +6,7 @@ import { refuse } from "../errors.mjs";
 import { encoder } from "./canonical.mjs";
 import { hex, sha256, subtle } from "./keys.mjs";
 
-const CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz", SIGNS = 24; // 120 random bits, and two signs that check them
+const CROCKFORD = "0123456789abcdefghjkmnpqrstvwxyz", SIGNS = 26; // 130 random bits, and two signs that check them
 const INVITE = new RegExp(`^[${CROCKFORD}]{${SIGNS + 2}}$`);
 
 /** An invite as it was issued, from what a person typed; one that is mistyped is refused, and is not shown.
@@ -18,7 +18,7 @@ export async function checkInvite(typed) {
     const check = parseInt((await sha256(encoder.encode(plain.slice(0, SIGNS)))).slice(0, 3), 16) >> 2;
     if (plain.slice(SIGNS) === CROCKFORD[check >> 5] + CROCKFORD[check & 31]) return plain;
   }
-  return refuse("ParameterError", "the invite is mistyped (it is not shown): type the 26 letters and digits that were issued");
+  return refuse("ParameterError", "the invite is mistyped (it is not shown): type the 28 letters and digits that were issued");
 }
 
 /** What stands for an invite in the report about a question and round: no two reports of one invite have it in common.

@@ -53,7 +53,7 @@ export function surveyLines(survey, given) {
     lines.push(ours(words.say("carried")), ours(words.say("carried_bits", { count: all })));
   } else lines.push(ours(words.say("collector")), ...theirs(survey.collector), ours(words.say("smallest_crowd", { count: survey.minimum })));
   if (Object.keys(survey.segments).length) lines.push(ours(words.say("segments")), ...theirs(segmentsInWords(survey, language).join("\n")));
-  if (survey.inviteOnly) lines.push(ours(words.say("invite")));
+  if (survey.inviteOnly && survey.issuer === null) lines.push(ours(words.say("invite")));
   return [...lines, ours(words.say("decline")), ours(words.say("device"))];
 }
 
