@@ -50,7 +50,7 @@ from tests.support.release_judge import (
 FAULTS = [
     f"{call}:error={error}:when={when}"
     for call, error in (("fdatasync", "EIO"), ("pwrite64", "ENOSPC"), ("pwrite64", "EIO"), ("pwrite64", "EDQUOT"))
-    for when in ("80..95", "86..89", "140..149")  # after the start, which takes up to some 40 calls
+    for when in ("140..155", "146..149", "200..209")  # after the start, which takes up to some 90 calls
 ]
 WRITES = [fault for fault in FAULTS if fault.startswith("pwrite64")][:1]
 EXAMPLES = 150  # for each operation and phase
