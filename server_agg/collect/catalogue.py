@@ -205,6 +205,11 @@ class Catalogue:
                     self._look(digest)
         return self._listed.get(digest)
 
+    def of_name(self, published: PublishedSurvey) -> int:
+        """How many surveys this publisher has published under this name, in the log as here: one transaction."""
+        others = (entry.published for entry in list(self._listed.values()))
+        return sum((one.keys[0], one.name) == (published.keys[0], published.name) for one in others)
+
     def _check_keys(self, survey: Survey) -> None:
         """No key of its issuer is known from another survey: a token would be good in both."""
         if survey.issuer is not None:

@@ -13,7 +13,7 @@ from rrcollect import ParameterError, Policy, TrustedPublisher
 from rrcollect.errors import KeyFileError, NotLogged, SplitLog, TransportFailed
 from server_agg import CollectorSettings, OwnerToken, create_app, open_store
 from server_agg.errors import UnfitDatabase
-from tests.inside.collect import Catalogue, SignedLog, add_entry, incoming, surveys_of
+from tests.inside.collect import Catalogue, SignedLog, add_entry, incoming
 from tests.inside.deliver import HttpLog
 from tests.inside.publish import LogRule, read_checkpoint, survey_entry
 from tests.support.collector_running import BEARER, JSON, ROOT, RunningCollector, body, expired, report
@@ -51,7 +51,8 @@ def test_deeds_are_entries_and_what_respondents_do_is_not(store, tmp_path):
     ]  # fmt: skip
     assert (log.deeds[1].moment, log.deeds[1].facts) == ("2027-01-15T08:00:00Z", {"release": 1, "added": 4})
     assert (log.size, store.log(log.checkpoint)) == (4, log)
-    assert surveys_of(store.database) == {(KEY.public.raw.hex(), survey.name): 1}
+    (listed,) = Catalogue(store.shelf).all()
+    assert Catalogue(store.shelf).of_name(listed.published) == 1
     assert store.export(tmp_path / "log.jsonl") == 3
     assert [json.loads(line)["deed"] for line in (tmp_path / "log.jsonl").read_text().splitlines()] == [
         "published", "released", "closed",

@@ -18,7 +18,7 @@ from server_agg.collect.store.database import STEPS
 from server_agg.collect.store.epochs import KeyRing, marked_reports
 from server_agg.collect.store.fold import folded_from
 from server_agg.collect.store.keys import EpochKey, KeyFolder
-from server_agg.collect.store.log import SignedLog, add_entry, surveys_of
+from server_agg.collect.store.log import SignedLog, add_entry
 from server_agg.collect.store.release import count_issued
 from server_agg.collect.store.release_rule import next_release
 from server_agg.collect.store.reports import Cell, CellCount, IncomingReport, Spending, incoming, packed

@@ -241,7 +241,8 @@ class Collector:
         """GET /s/{digest}"""
         listed = await self.surveys.listed(request.path_params["digest"])
         origin = own_origin(request.scope, https=self.settings.https)
-        logged = await self.log.of_name(listed.published)
+        await asyncio.to_thread(self.catalogue.refresh, LOOK_AGAIN)
+        logged = self.catalogue.of_name(listed.published)
         prefix = self.surveys.prefix(request)
         page, status = pages.survey_page(listed, origin, words_for(request.scope), prefix, logged)
         headers = {"cache-control": "no-cache", "vary": "accept-language"}

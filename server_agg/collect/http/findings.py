@@ -23,7 +23,6 @@ from server_agg.collect.http.bodies import encoded
 from server_agg.collect.http.surveys import states_of
 from server_agg.collect.settings import CollectorSettings
 from server_agg.collect.store.fold import tallies_of
-from server_agg.collect.store.log import surveys_of
 from server_agg.collect.store.release import ReleaseOutcome, last_facts, unreleased
 from server_agg.collect.store.store import Store
 from server_agg.count.tallies import Tallies
@@ -127,9 +126,8 @@ class Findings:
 
     def _logged(self) -> dict[str, int]:
         """By digest, how many surveys the log has by the publisher of this one, under its name."""
-        counted = surveys_of(self.store.database)
-        listed = [(entry.survey, entry.published) for entry in self.catalogue.all()]
-        return {kept.digest: counted[kept.keys[0], survey.name] for survey, kept in listed}
+        listed = [entry.published for entry in self.catalogue.all()]
+        return {published.digest: self.catalogue.of_name(published) for published in listed}
 
     def _released(self) -> list[dict[str, Any]]:
         self.catalogue.refresh()

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import re
 import time
-from collections import Counter
 from dataclasses import dataclass, field
 
 from starlette.requests import Request
@@ -25,11 +24,10 @@ from rrcollect.publish.envelope import with_proof
 from rrcollect.publish.keys import SigningKey
 from rrcollect.publish.log import LARGEST_NOTE, WITNESS, LogKey
 from rrcollect.publish.tree import WIDTH
-from server_agg.collect.catalogue import PublishedSurvey
 from server_agg.collect.http.bodies import NOT_CACHED, BodyBudget, body_of, reply
 from server_agg.collect.settings import CollectorSettings
 from server_agg.collect.store.database import Database
-from server_agg.collect.store.log import SignedLog, surveys_of
+from server_agg.collect.store.log import SignedLog
 from server_agg.errors import Refusal
 
 TILE = re.compile(r"(entries|[0-5])/((?:x[0-9]{3}/){0,3}[0-9]{3})(?:\.p/([1-9][0-9]{0,2}))?")
@@ -45,7 +43,6 @@ class LogRoutes:
     log: SignedLog | None
     settings: CollectorSettings
     budget: BodyBudget
-    _counted: tuple[float, Counter[tuple[str, str]]] = (-KEPT_SECONDS, Counter())
     _proofs: dict[str, tuple[float, str | None]] = field(default_factory=dict)
 
     @classmethod
@@ -82,12 +79,6 @@ class LogRoutes:
             proof = self.log.proof(digest)
             self._proofs[digest] = time.monotonic(), proof  # of published digests alone: as many as surveys
         return envelope if proof is None else with_proof(envelope, proof)
-
-    async def of_name(self, published: PublishedSurvey) -> int:
-        """How many surveys the log has by the publisher of this one, under its name; counted once in a second."""
-        if time.monotonic() - self._counted[0] > KEPT_SECONDS:
-            self._counted = time.monotonic(), await asyncio.to_thread(surveys_of, self.database)
-        return self._counted[1][published.keys[0], published.name]
 
     async def key(self, request: Request) -> Response:
         """GET /log/key: the key of this log, as an app names it; to be had from somebody else too."""

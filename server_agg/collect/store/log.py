@@ -22,8 +22,7 @@ import json
 import re
 import secrets
 import time
-from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
@@ -229,11 +228,3 @@ class SignedLog:
             self.database.run(cursor, "DELETE FROM log_notes WHERE size = ?", (size,))
             self.database.append(cursor, "log_notes", "size, seen, note", [(size, len(seen), note)])
         return len(seen)
-
-
-def surveys_of(database: Database) -> Counter[tuple[str, str]]:
-    """By a publisher's key (hexadecimal) and a name, how many surveys the log has."""
-    with database.reading() as cursor:
-        rows = database.run(cursor, "SELECT entry FROM log WHERE line = ''").fetchall()
-    found: Iterable[dict[str, Any]] = (json.loads(entry) for (entry,) in rows)
-    return Counter((one["key"], one["name"]) for one in found)
