@@ -13,6 +13,7 @@ from rrcollect.answer.policy import TrustedPublisher as TrustedPublisher
 from rrcollect.deliver.simulated import SimulatedCollector as SimulatedCollector
 from rrcollect.deliver.transport import HttpTransport as HttpTransport
 from rrcollect.deliver.transport import Transport as Transport
+from rrcollect.design.blocks import BlockDesign as BlockDesign
 from rrcollect.design.optimal import optimal_design as optimal_design
 from rrcollect.design.parameters import Epsilon as Epsilon
 from rrcollect.design.promise import Promise as Promise

@@ -136,11 +136,11 @@ def test_a_planted_fault_of_the_browser_client_is_found(tmp_path: Path, packages
     shutil.copytree(ROOT / "rrcollect/web/src", tmp_path / "src")
     (tmp_path / "src/design/new.mjs").write_text('import { Client } from "../answer/client.mjs";\n')
     with (tmp_path / "src/design/yes_no.mjs").open("a") as module:
-        module.write('const later = () => import("./sets.mjs");\n')
+        module.write('const later = () => import("./balanced.mjs");\n')
     planted = Tree.read_scripts(tmp_path / "src", "rrcollect")
     assert "design.new" in without_twin(planted, packages)
     assert layout.upward(planted, "rrcollect", SCRIPTS) == ["rrcollect.design.new imports rrcollect.answer.client"]
-    assert layout.cycles(planted, {}) == ["rrcollect.design.sets and rrcollect.design.yes_no import one another"]
+    assert layout.cycles(planted, {}) == ["rrcollect.design.balanced and rrcollect.design.yes_no import one another"]
 
 
 # ---- planted bugs: a small tree that is in order, and one that is not, for each rule --------------------------------

@@ -1,9 +1,10 @@
 """The first step of the flow: which randomisation is optimal, exactly.
 
 Read in this order: `parameters` (ε and δ as typed), `exponential` (e^ε without floats), `promise` ((ε, δ) and its
-sums), `mechanism` (what every mechanism says of itself), `bits` (those whose answers are rows of bits), `yes_no` and
-`sets` (the mechanisms), `numbered` (those whose answers are numbers), `drawn`, `several` and `bins` (a question drawn
-beforehand), `optimal` (the theorems), `special` (choices where the theorems need help).
+sums), `mechanism` (what every mechanism says of itself), `bits` (those whose answers are rows of bits), `balanced`
+(those whose answers are groups of options), `yes_no`, `sets`, `blocks` (the mechanisms), `numbered` (those whose
+answers are numbers), `drawn`, `several` and `bins` (a question drawn beforehand), `optimal` and `many_options` (the
+theorems), `special` (choices where the theorems need help).
 
 `DESIGNS` is the only list of mechanisms, by the keys of their wire form.
 """
@@ -13,13 +14,14 @@ from __future__ import annotations
 import json
 
 from rrcollect.design.bins import BinDesign
+from rrcollect.design.blocks import BlockDesign
 from rrcollect.design.mechanism import LONGEST_TEXT, Mechanism
 from rrcollect.design.sets import SetDesign
 from rrcollect.design.several import SeveralDesign
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, shown
 
-MADE: tuple[type[Mechanism], ...] = (Design, SetDesign, SeveralDesign, BinDesign)
+MADE: tuple[type[Mechanism], ...] = (Design, SetDesign, SeveralDesign, BinDesign, BlockDesign)
 DESIGNS: dict[frozenset[str], type[Mechanism]] = {frozenset(made.parts): made for made in MADE}
 
 

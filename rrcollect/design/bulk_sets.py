@@ -55,7 +55,7 @@ def drawn_sets(truths: Any, design: Mechanism, limit: int, size: int, fill: Fill
     table = _Table(k, w, limit) if k <= WIDEST_TABLE and math.comb(k, w) <= MOST_SETS else None
     if table is not None and min(table.inside, table.outside) > 0:
         return ChosenSets(design, table.answer(asked, fill))
-    return ChosenSets(design, _selected(asked, _flags(asked.size, limit, fill), k, w, fill))
+    return ChosenSets(design, _selected(asked, flags(asked.size, limit, fill), k, w, fill))
 
 
 def as_options(truths: Any, options: int) -> NDArray[np.uint8]:
@@ -69,7 +69,8 @@ def as_options(truths: Any, options: int) -> NDArray[np.uint8]:
     return np.ascontiguousarray(array, U8).reshape(-1)
 
 
-def _fresh(n: int, kind: Any, fill: Fill) -> NDArray[Any]:
+def fresh(n: int, kind: Any, fill: Fill) -> NDArray[Any]:
+    """n random values of a type."""
     made = np.zeros(n, kind)
     fill(made.view(U8))
     return made
@@ -78,7 +79,7 @@ def _fresh(n: int, kind: Any, fill: Fill) -> NDArray[Any]:
 def _settled(found: list[tuple[Any, Any]], first: int, fill: Fill) -> tuple[NDArray[np.int64], NDArray[np.uint64]]:
     """The undecided positions and for each a uniform whole number below (2^16 − `first`)·2^48."""
     where, symbols = (np.concatenate(parts) for parts in zip(*found, strict=True))
-    more = _fresh(where.size, U64, fill) >> U64(16)
+    more = fresh(where.size, U64, fill) >> U64(16)
     return where, (symbols.astype(U64) - U64(first) << U64(48)) | more
 
 
@@ -94,7 +95,7 @@ def _single(asked: NDArray[np.uint8], k: int, each: int, fill: Fill) -> NDArray[
     last = np.full(size, k - 1, U16)
     for start in range(0, asked.size, max(size, 1)):
         here = asked[start : start + size]
-        symbols = _fresh(here.size, U16, fill)
+        symbols = fresh(here.size, U16, fill)
         where = few(symbols >= undecided) if undecided < SYMBOLS else np.empty(0, np.int64)
         found.append((where + start, symbols[where]))
         if share:
@@ -143,7 +144,7 @@ class _Table:
         out = np.empty(asked.size, U16)
         for start in range(0, asked.size, max(size, 1)):
             here = asked[start : start + size]
-            symbols, e = _fresh(here.size, U16, fill), edges[: here.size]
+            symbols, e = fresh(here.size, U16, fill), edges[: here.size]
             where = few(symbols >= undecided) if undecided < SYMBOLS else np.empty(0, np.int64)
             found.append((where + start, symbols[where]))
             beyond = np.minimum((np.maximum(symbols, e) - e) // U16(self.outside), tops[: here.size])
@@ -160,12 +161,12 @@ class _Table:
 # ---- several options, any number ------------------------------------------------------------------------------------
 
 
-def _flags(n: int, limit: int, fill: Fill) -> NDArray[np.bool_]:
+def flags(n: int, limit: int, fill: Fill) -> NDArray[np.bool_]:
     """n booleans, True with chance limit/2^64 exactly: one byte each, the byte 0 undecided ."""
-    byte = _fresh(n, U8, fill)
+    byte = fresh(n, U8, fill)
     out = byte > U8(255 - (limit >> 56)) if limit < GRID else np.ones(n, np.bool_)
     where = np.flatnonzero(byte == 0)
-    out[where] = _fresh(where.size, U64, fill) >> U64(8) < U64(limit & (1 << 56) - 1) if limit < GRID else True
+    out[where] = fresh(where.size, U64, fill) >> U64(8) < U64(limit & (1 << 56) - 1) if limit < GRID else True
     return out
 
 
@@ -200,7 +201,7 @@ def _selected(asked: NDArray[np.uint8], inside: NDArray[np.bool_], k: int, w: in
 
 def _plane(candidates: NDArray[Any], chosen: NDArray[Any], wanted: NDArray[np.uint8], fill: Fill) -> None:
     """One fair bit per candidate; lanes are rows here, people are columns; all in place."""
-    ones = _fresh(candidates.size, candidates.dtype, fill).reshape(candidates.shape)
+    ones = fresh(candidates.size, candidates.dtype, fill).reshape(candidates.shape)
     np.bitwise_and(ones, candidates, out=ones)
     count = np.bitwise_count(ones).sum(axis=0, dtype=U8) if len(ones) > 1 else np.bitwise_count(ones[0])
     fits = count <= wanted

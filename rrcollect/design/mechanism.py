@@ -50,11 +50,9 @@ class Mechanism(Private):
 
     __slots__ = ()
 
-    choice: Any
-    """Why it was chosen (`corners.Chosen`); None of a design that was not.  Outside equality, hash and wire."""
+    choice: Any  # why it was chosen (`corners.Chosen`), None of one that was not; outside equality, hash and wire
 
-    statistic: str
-    """What a tally counts of an answer (rule 3)."""
+    statistic: str  # what a tally counts of an answer (rule 3)
 
     parts: ClassVar[Mapping[str, type[int] | type[str]]]
     """The names of its exact numbers, in the order in which its class takes them, and the type of each on the wire."""
@@ -122,8 +120,11 @@ class Mechanism(Private):
 
     separate: bool = False  # whether the rows are shares of several things, which need not add up to 1
 
-    sums_tell: bool = False
-    """Whether the counts of a tally give back the single answers, however many there are."""
+    def options_for(self, many: int = 0) -> int:
+        """`many`, if its question can have so many options; else how many it has, as far as it is known."""
+        return self.rows
+
+    sums_tell: bool = False  # whether the counts of a tally give back the single answers, however many there are
 
     @property
     @abstractmethod
@@ -276,7 +277,7 @@ class Mechanism(Private):
         """The counts of n answers, if they can be; otherwise a `ParameterError`."""
 
     def pair_chances(self) -> tuple[Fraction, Fraction]:
-        """The chances that the truth's bit and another are both 1, and that two others are; 0 where there are none."""
+        """The chance that two options are both in an answer, if the truth is on their `line`, and if not."""
         return Fraction(0), Fraction(0)
 
     @abstractmethod
@@ -309,8 +310,7 @@ class Mechanism(Private):
 
     @abstractmethod
     def sentences(self, kind: str = "") -> Sentences:
-        """What people read about it, as keys and places of the words.  `kind` is the name of the question's kind, where
-        one mechanism serves several."""
+        """What people read about it, as keys and places of the words; `kind` is the name of the question's kind."""
 
     @abstractmethod
     def told(self, answer: str, kind: str = "") -> tuple[Said, Said]:
@@ -320,11 +320,11 @@ class Mechanism(Private):
 def checked_design(value: object, name: str = "design") -> Mechanism:
     """The value, if it is a mechanism; otherwise a `ParameterError`.
 
-    >>> checked_design("3/4")
+    >>> checked_design("3/4")  # doctest: +ELLIPSIS
     Traceback (most recent call last):
     ...
-    rrcollect.errors.ParameterError: design is '3/4': use a Design or a SetDesign: what answers are drawn with
+    rrcollect.errors.ParameterError: design is ...: use a Design, SetDesign or BlockDesign: what answers are drawn with
     """
     if not isinstance(value, Mechanism):
-        raise ParameterError(name, value, "a Design or a SetDesign: what answers are drawn with")
+        raise ParameterError(name, value, "a Design, SetDesign or BlockDesign: what answers are drawn with")
     return value

@@ -8,36 +8,29 @@ and both if equal; g is computed by `switch_point`.  Corollary 2: for π >= 1/2 
 coordinates.  At π = 1/2 with g >= 1/2 the theorem names (1, δ) and the corollary (δ, 1): their variances are equal.
 Theorem 4 [HLM17].  Among the designs with p00 = p11 (Warner's) the optimum is (q, q); see `classic.warner`.
 The corners' variances are compared exactly, which decides every case, ties included (`corners`).
-
-Theorem ([PNL23], minimax; here also at every prevalence).  Among all mechanisms for k options a set design has the
-least total variance, with the smallest size ω >= 1 that has
-
-    e^(2ε) ω(ω + 1)  >=  (k − ω)(k − ω − 1),        about k/(e^ε + 1),
-
-and p = ω e^ε / (ω e^ε + k − ω).  The size is decided exactly; a tie takes the smaller set.  p is lowered to the grid.
-δ > 0 buys accuracy only by disclosing people: the optimum for k > 2 is "with chance δ send the truth, marked as such".
-So only strict ε is served there; two options are a yes/no design, for which (ε, δ) has its own theorem.
+One of several options is chosen in `many_options`.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Literal, overload
 
 from rrcollect.design.bins import BinDesign, worst_variance
+from rrcollect.design.blocks import BlockDesign
 from rrcollect.design.corners import Chosen, corners, exact_minimum, symmetric_probability
-from rrcollect.design.exponential import ExpNumber, sign_at_exp
-from rrcollect.design.mechanism import GRID, Mechanism
+from rrcollect.design.exponential import ExpNumber
+from rrcollect.design.many_options import best_for_options, best_sets
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
 from rrcollect.design.promise import Capped, Promise, TwoSided
 from rrcollect.design.sets import MOST_OPTIONS, SetDesign
 from rrcollect.design.several import SeveralDesign
 from rrcollect.design.special import Prior, capped, minimax, minimax_regret, prior_mean, two_sided
 from rrcollect.design.yes_no import Design
-from rrcollect.errors import ParameterError, UninformativeDesign
+from rrcollect.errors import ParameterError
 
 INTERVALS = "no theorem is known for an interval under two promises or a cap"
 Prevalence = NumberLike | tuple[NumberLike, NumberLike] | Prior
@@ -60,7 +53,7 @@ def optimal_design(
     prevalence: Prevalence | None = None,
     options: int,
     criterion: Literal["variance", "regret"] = "variance",
-) -> SetDesign: ...
+) -> SetDesign | BlockDesign: ...
 @overload
 def optimal_design(epsilon: EpsilonLike, *, bins: int) -> BinDesign | SetDesign: ...
 @overload
@@ -86,8 +79,9 @@ def optimal_design(
     the truth; the symmetric corner is the only one in which no answer is a proof.  On an interval the worst variance is
     the least, or by `criterion="regret"` the most that is lost against knowing the prevalence.
 
-    `options`: 2 is yes or no; more are one of so many options, for a strict promise ε.  `several` are options of which
-    all may apply; `bins` are the parts of a number's range, for its whole distribution.
+    `options`: 2 is yes or no; more, up to 10^6, are one of so many options, for a strict promise ε: k-ary response,
+    sets or blocks, whichever has the least variance (`many_options`).  `several` are options of which all may apply;
+    `bins` are the parts of a number's range, for its whole distribution.
 
     >>> optimal_design(1).numerators[0]
     13485650502877570762
@@ -118,7 +112,7 @@ def optimal_design(
         expected = "'variance': regret is judged on an interval, prevalence=(low, high)"
         raise ParameterError("criterion", criterion, expected)
     if whole_number("options", options, 2) != 2:
-        return _sets(promise, options, prevalence)
+        return _one_of(promise, options, prevalence)
     if interval:
         if type(promise) is not Promise:
             raise ParameterError("prevalence", prevalence, f"a number, a prior or none: {INTERVALS}")
@@ -139,7 +133,7 @@ def optimal_design(
 def instead_of(design: Mechanism, promise: Promise) -> Mechanism:
     """The best design for the same truths under a promise in which no answer is a proof."""
     if design.cells > 1:
-        return best_sets(promise.epsilon, design.cells)
+        return best_for_options(promise.epsilon, design.truths if design.choice is None else design.choice.options)
     return optimal_design(promise.epsilon, promise.delta)
 
 
@@ -223,70 +217,18 @@ def _words(promise: Promise, pi: Fraction, winners: int, corners: int, figures: 
     return rule, reason
 
 
-# ---- one of several options -----------------------------------------------------------------------------------------
-
-
-def _sets(promise: Promise, options: int, prevalence: object) -> SetDesign:
+def _one_of(promise: Promise, options: int, prevalence: object) -> SetDesign | BlockDesign:
     if prevalence is not None:
         expected = "none for several options: the design is the best for all their shares"
         raise ParameterError("prevalence", prevalence, expected)
     if type(promise) is not Promise:
         raise ParameterError("promise", promise, "a plain one, ε alone, for several options")
-    return best_sets(promise.epsilon, options, promise.delta)
+    return best_for_options(promise.epsilon, options, promise.delta)
 
 
-def best_sets(epsilon: EpsilonLike, options: int, delta: NumberLike = 0) -> SetDesign:
-    """The set design of least variance under ε for this many options, on the grid; also for a choice of two.
-
-    >>> best_sets(1, 10).limit
-    9926221139934917497
-    """
-    k = whole_number("options", options, 2)
-    if k > MOST_OPTIONS:
-        raise ParameterError("options", options, f"2 to {MOST_OPTIONS}")
-    if probability("delta", delta) > 0:
-        raise ParameterError(
-            "delta",
-            delta,
-            "0: for a choice δ > 0 gains accuracy only by sending the truth of some people, marked as such"
-            + ("; for two options ask yes or no, by optimal_design" if k == 2 else ""),
-        )
-    return made_for(epsilon, k, best_size(epsilon, k))
-
-
-def best_size(epsilon: EpsilonLike, options: int) -> int:
-    """The size of the best set, decided exactly.
-
-    >>> [best_size(1, k) for k in (2, 3, 4, 10, 20, 100)]
-    [1, 1, 1, 3, 5, 27]
-    """
-    exact, k = Epsilon(epsilon), whole_number("options", options, 2)
-
-    def enough(w: int) -> bool:
-        ways = (Fraction(-(k - w) * (k - w - 1)), Fraction(0), w * (w + 1) * exact.factor**2)
-        return sign_at_exp(ways, exact.rational) >= 0
-
-    low, high = 1, k - 1  # `enough` turns true once and stays: its left side grows with ω, its right side falls
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle + 1, high)
-    return low
-
-
-def made_for(epsilon: EpsilonLike, options: int, size: int) -> SetDesign:
-    """The set design of this size that ε allows, on the grid."""
-    exact, k, w = Epsilon(epsilon), options, size
-    big_e = exact.exp
-    if w == 1:
-        each = -math.floor(-GRID / (big_e + (k - 1)))  # R, rounded up: every other option's chance on 2^64
-        p = 1 - Fraction((k - 1) * each, GRID)
-    else:
-        p = Fraction(math.floor(GRID * (w * big_e) / (w * big_e + (k - w))), GRID)
-    if k * p <= w:
-        raise UninformativeDesign(
-            f"ε = {exact} forces all {k} options to be answered alike (on the grid of 1/2^64): allow a larger ε"
-        )
-    return SetDesign(k, w, p)
+def choice_design(epsilon: EpsilonLike, options: int, delta: NumberLike = 0) -> SetDesign | BlockDesign:
+    """The design of a choice, also of one of two options."""
+    return best_for_options(epsilon, options, delta)
 
 
 # ---- drawn questions ------------------------------------------------------------------------------------------------

@@ -179,12 +179,8 @@ def _singles(k: int) -> tuple[str, ...]:
 
 def _set(limit: int, k: int, size: int, source: Source) -> int:
     """The set of several options for the truth 0, as bits."""
-    bound, length, accepted = _ways(k, size)
-    drawn = random_bytes(8 + length, source)
-    inside, number = int(int.from_bytes(drawn[:8], "big") < limit), int.from_bytes(drawn[8:], "big")
-    while number >= accepted:
-        number = int.from_bytes(random_bytes(length, source), "big")
-    return chosen_set(inside, number % bound, k, size)
+    inside, number = drawn_below(limit, math.perm(k - 1, size), source)
+    return chosen_set(inside, number, k, size)
 
 
 def chosen_set(inside: int, number: int, k: int, size: int) -> int:
@@ -198,9 +194,18 @@ def chosen_set(inside: int, number: int, k: int, size: int) -> int:
     return said
 
 
+def drawn_below(limit: int, bound: int, source: Source) -> tuple[int, int]:
+    """(1 if the first 64 bits are below the limit, a whole number below the bound, uniform)."""
+    length, accepted = _accepted(bound)
+    drawn = random_bytes(8 + length, source)
+    inside, number = int(int.from_bytes(drawn[:8], "big") < limit), int.from_bytes(drawn[8:], "big")
+    while number >= accepted:
+        number = int.from_bytes(random_bytes(length, source), "big")
+    return inside, number % bound
+
+
 @lru_cache(maxsize=256)
-def _ways(k: int, size: int) -> tuple[int, int, int]:
-    """(how many numbers there are, bytes to draw, the greatest multiple that fits into them)."""
-    bound = math.perm(k - 1, size)
+def _accepted(bound: int) -> tuple[int, int]:
+    """(bytes to draw, the greatest multiple of the bound that fits into them)."""
     length = -(-bound.bit_length() // 8) + 8
-    return bound, length, (1 << 8 * length) // bound * bound
+    return length, (1 << 8 * length) // bound * bound

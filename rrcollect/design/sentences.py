@@ -292,3 +292,21 @@ def bin_told(certain: bool, telling: tuple[Fraction, Fraction]) -> tuple[Said, S
     if tells:
         return Said("sent_bin"), Said("means_bin_proof" if certain else "means_bin_nearly_proof")
     return Said("sent_bin"), Said("means_number", {"ratio": at_most(ratio)})
+
+
+# ---- blocks of a space ----------------------------------------------------------------------------------------------
+
+
+def block_sentences(options: int, size: int, out: Fraction, telling: tuple[Fraction, Fraction]) -> Sentences:
+    """Of groups of so many of so many options, fixed beforehand; `out` is the chance that the truth is not in it."""
+    sizes = {"size": str(size), "options": str(options)}
+    of_sets = set_sentences(options, size, out, telling)
+    if not out:
+        return of_sets._replace(happens=Said("choice_block_always", sizes), drawn=Said("choice_block_always", sizes))
+    happens = Said("block_drawn", {"share": in_words("case", out), **sizes})
+    return of_sets._replace(happens=happens, drawn=Said("choice_block", {"share": often(out), **sizes}))
+
+
+def block_told(answer: str, out: Fraction, telling: tuple[Fraction, Fraction]) -> tuple[Said, Said]:
+    """(what was sent, what it can tell) of one block."""
+    return Said("sent_block", {"number": answer}), set_told("", 2, out, telling)[1]

@@ -25,15 +25,15 @@ from fractions import Fraction
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from rrcollect.design.balanced import Balanced
 from rrcollect.design.bins import SetsOfBins
 from rrcollect.design.bits import BitMechanism
 from rrcollect.design.mechanism import GRID
 from rrcollect.design.parameters import NumberLike, probability, whole_number
 from rrcollect.design.sampling import Source, drawn_set
-from rrcollect.design.sentences import PRACTICAL_PROOF, Said, Sentences, decimal, rounded_up, set_sentences, set_told
-from rrcollect.design.terms import Blanket, KindLike
-from rrcollect.design.yes_no import Design, Target
-from rrcollect.errors import ParameterError, UninformativeDesign
+from rrcollect.design.sentences import Said, Sentences, set_sentences, set_told
+from rrcollect.design.terms import KindLike
+from rrcollect.errors import ParameterError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 MOST_OPTIONS = 200
 
 
-class SetDesign(SetsOfBins, BitMechanism):
+class SetDesign(Balanced, SetsOfBins, BitMechanism):
     """A set of `size` of `options`, the truth among them with chance `p`.
 
     >>> design = SetDesign(5, 2, "2/3")
@@ -68,13 +68,9 @@ class SetDesign(SetsOfBins, BitMechanism):
         w = whole_number("size", size)
         if w >= k:
             raise ParameterError("size", size, f"1 to {k - 1}: a set of all options tells nothing")
-        if k * exact <= w:
-            raise UninformativeDesign(
-                f"p = {exact} is not above {Fraction(w, k)}: of {k} options every one is in a set of {w} with that "
-                "chance anyway, so the truth would not show in any number of answers"
-            )
         for name, value in (("options", k), ("size", w), ("p", exact), ("choice", None)):
             object.__setattr__(self, name, value)
+        self.check_informative()
         scaled = ((1 - exact) / (k - 1) if w == 1 else exact) * GRID
         object.__setattr__(self, "limit", int(scaled) if scaled.denominator == 1 else None)
 
@@ -122,21 +118,6 @@ class SetDesign(SetsOfBins, BitMechanism):
         return self.size in (1, self.options - 1)
 
     @property
-    def q(self) -> Fraction:
-        """The chance that an option is in the set if it is not the truth."""
-        return (self.size - self.p) / (self.options - 1)
-
-    @property
-    def c(self) -> Fraction:
-        """p − q: how much of the truth gets through."""
-        return self.p - self.q
-
-    @property
-    def column(self) -> Design:
-        """One option of the set seen alone, for estimates (rule 4)."""
-        return Design(1 - self.q, self.p)
-
-    @property
     def on_grid(self) -> bool:
         """Whether a device can apply it exactly (rule 2)."""
         return self.limit is not None
@@ -181,46 +162,7 @@ class SetDesign(SetsOfBins, BitMechanism):
         """Sets drawn in bulk are spread out a part at a time."""
         return answers.texts() if _check_drawn(self, answers) else super().texts(answers)
 
-    # ---- privacy ----------------------------------------------------------------------------------------------
-
-    def needed(self) -> tuple[tuple[Fraction, Fraction]]:
-        """Of the sets that hold one of two options and not the other: with chance u it is the truth, with v not."""
-        k, w, others = self.options, self.size, self.options - 1
-        return ((self.p * (k - w) / others, (1 - self.p) * w / others),)
-
-    def telling(self) -> tuple[Fraction, Fraction]:
-        """All sets are alike: each of them tells, or none."""
-        ratio = self.worst_likelihood_ratio
-        return (Fraction(1), Fraction(1)) if ratio >= PRACTICAL_PROOF else (Fraction(ratio), Fraction(0))
-
-    most_exposed = Fraction(1)  # all respondents: each set exposes, or none
-
-    @property
-    def proof_words(self) -> str:
-        """What a set excludes, if it excludes anything for certain."""
-        return "what is not in a set is excluded for certain" if self.p == 1 else ""
-
-    def blanket(self) -> Blanket:
-        """Two truths x and x′ differ only in the sets that hold one of them and not the other: with x the set holds x
-        and not x′ with chance a = p(k−ω)/(k−1), and x′ and not x with b = (1−p)ω/(k−1).  So with chance a + b the
-        report is a coin of a/(a+b) or b/(a+b), and every other report is, with chance 2b at least, a fair coin in its
-        place."""
-        if self.p == 1:
-            raise ParameterError("design", self, "a design with p below 1: a set that lacks an option excludes it")
-        ((own, other),) = self.needed()
-        return Blanket(own + other, 2 * other, Fraction(1, 2), (other / (own + other), own / (own + other)))
-
     # ---- estimating -------------------------------------------------------------------------------------------
-
-    def variance(
-        self, prevalences: Sequence[NumberLike], option: int, n: int = 1, target: Target = "population"
-    ) -> Fraction:
-        """The exact variance of one option's unbiased share from n answers, as `Design.variance`.
-
-        >>> SetDesign(4, 1, "1/2").variance(["1/2", "1/4", "1/8", "1/8"], 0)
-        Fraction(2, 1)
-        """
-        return self.column.variance(self._shares(prevalences)[self._option(option)], n, target)
 
     def covariance(self, prevalences: Sequence[NumberLike], i: int, j: int, n: int = 1) -> Fraction:
         """The exact covariance of two options' shares from n people drawn from a population.
@@ -228,32 +170,13 @@ class SetDesign(SetsOfBins, BitMechanism):
         >>> SetDesign(5, 2, "2/3").covariance(["1/2", "1/4", "1/8", "1/16", "1/16"], 0, 1)
         Fraction(-5, 8)
         """
-        shares, people = self._shares(prevalences), whole_number("n", n)
-        if self._option(i) == self._option(j):
+        shares, people = self.shares(prevalences), whole_number("n", n)
+        if self.option(i) == self.option(j):
             return self.variance(prevalences, i, n)
         with_truth, both_others = self.pair_chances()
         a, b = (self.q + self.c * shares[one] for one in (i, j))
         together = both_others + (with_truth - both_others) * (shares[i] + shares[j])
         return (together - a * b) / (self.c**2 * people)
-
-    def total_variance(self, prevalences: Sequence[NumberLike], n: int = 1, target: Target = "population") -> Fraction:
-        """The variances of all options together: the mean squared error of the whole vector.
-
-        >>> SetDesign(4, 1, "1/2").total_variance(["1/4"] * 4)
-        Fraction(27, 4)
-        """
-        return sum((self.variance(prevalences, j, n, target) for j in range(self.options)), Fraction(0))
-
-    def _shares(self, prevalences: Sequence[NumberLike]) -> list[Fraction]:
-        shares = [probability("prevalences", share) for share in prevalences]
-        if len(shares) != self.options or sum(shares) != 1:
-            raise ParameterError("prevalences", list(prevalences), f"{self.options} shares that add up to 1")
-        return shares
-
-    def _option(self, option: int) -> int:
-        if type(option) is not int or not 0 <= option < self.options:
-            raise ParameterError("option", option, f"a whole number from 0 to {self.options - 1}")
-        return option
 
     def pair_chances(self) -> tuple[Fraction, Fraction]:
         """Two bits of one answer: the truth's with another, two others.
@@ -280,33 +203,6 @@ class SetDesign(SetsOfBins, BitMechanism):
         return found
 
     # ---- in words ---------------------------------------------------------------------------------------------
-
-    def explain(self, n: int = 1000) -> str:
-        """What a publisher should read before signing: what one answer tells, what it costs, what one dishonest
-        reporter can do.
-
-        >>> print(SetDesign(10, 3, "9/16").explain().splitlines()[2])
-        People    for shares of 1/10 each: 2.94 times as many as a yes/no about one option, 0.762 of k-ary response
-        """
-        k, people, ratio = self.options, whole_number("n", n), self.worst_likelihood_ratio
-        lines = [f"Design    {self}"]
-        if isinstance(ratio, float):
-            lines.append("Promise   none with δ = 0: an option that is not in the set is excluded for certain")
-        else:
-            lines.append(
-                f"Promise   ε = {self.epsilon():.6g}: between any two options one answer changes the odds by a factor "
-                f"of at most {decimal(rounded_up(ratio, max(3, len(str(int(ratio))))))}"
-            )
-            even = [Fraction(1, k)] * k
-            yes_no = Design(ratio / (ratio + 1), ratio / (ratio + 1)).variance(even[0])
-            single = SetDesign(k, 1, ratio / (ratio + k - 1)).total_variance(even)
-            lines.append(
-                f"People    for shares of 1/{k} each: {float(self.variance(even, 0) / yes_no):.3g} times as many as a "
-                f"yes/no about one option, {float(self.total_variance(even) / single):.3g} of k-ary response"
-            )
-        moved = 100 * float(self.manipulation_factor) / people
-        lines.append(f"Cheating  one false report of {people} moves an option by at most {moved:.3g} percentage points")
-        return "\n".join(lines)
 
     def sentences(self, kind: str = "") -> Sentences:
         """Sets of one option are spoken of as that option."""

@@ -29,7 +29,7 @@ from pydantic import Field
 
 from rrcollect.design import from_wire
 from rrcollect.design.mechanism import Mechanism
-from rrcollect.design.optimal import best_sets, bin_design, optimal_design, several_design
+from rrcollect.design.optimal import bin_design, choice_design, optimal_design, several_design
 from rrcollect.design.parameters import Epsilon
 from rrcollect.design.promise import Promise
 from rrcollect.design.sentences import PRACTICAL_PROOF, Sentences
@@ -231,8 +231,8 @@ def _number(bins: int, epsilon: Any) -> Mechanism:
     return bin_design(epsilon, bins) if bins else optimal_design(epsilon)
 
 
-def _sets(kind: AnyKind, epsilon: Any, delta: Any = 0) -> Mechanism:
-    return best_sets(epsilon, kind.option_count, delta)
+def _of_options(kind: AnyKind, epsilon: Any, delta: Any = 0) -> Mechanism:
+    return choice_design(epsilon, kind.option_count, delta)
 
 
 class DesignForm(NamedTuple):
@@ -251,7 +251,7 @@ WAYS = (
     DesignForm(("several",), ("epsilon",), (), lambda kind, epsilon: several_design(epsilon, kind.option_count)),
     DesignForm(("several",), ("p",), (), lambda kind, p: SeveralDesign(kind.option_count, p).to_grid()),
     DesignForm(("yes_no", "number"), ("p00", "p11"), (), lambda _, p00, p11: Design(p00, p11).to_grid()),
-    DesignForm(("choice",), ("epsilon",), ("delta",), _sets),
+    DesignForm(("choice",), ("epsilon",), ("delta",), _of_options),
     DesignForm(("choice",), ("size", "p"), (), lambda kind, size, p: SetDesign(kind.option_count, size, p).to_grid()),
 )  # fmt: skip
 PROMISES = tuple(dict.fromkeys(name for way in WAYS for name in (*way.needed, *way.wanted)))

@@ -34,7 +34,7 @@ from server_agg.batch.sql_readers import (
 from server_agg.batch.sql_rules import Query, quoted
 from server_agg.batch.summary import Counts, Options, watched
 from server_agg.batch.survey_tables import SurveyTables
-from server_agg.count.tally import fixed_ones
+from server_agg.count.statistics import judged_by
 from server_agg.errors import DataUnavailable, UnreadableReports
 
 if TYPE_CHECKING:
@@ -228,7 +228,7 @@ class DuckBatch:
         for number, (digest, question) in enumerate(tables.questions, start=1):
             design = question.design
             named = ", ".join(map(quoted, (digest, question.id, design.text, design.statistic)))
-            shape = f"{design.width}, {fixed_ones(design)}, {design.cells}"
+            shape = f"{design.width}, {judged_by(design)}, {design.cells}"
             rest = f"{shape}, {question.rounds}, {tables.surveys[digest].invite_only}"
             questions.append(f"({number}, {named}, {rest})")
         texts += [f"({i}, {quoted(digest)}, {quoted(text)})" for i, (digest, text) in enumerate(tables.texts, start=1)]

@@ -21,7 +21,7 @@ from rrcollect.publish.report import LARGEST_REPORT
 from server_agg.batch.sources import COLUMNS, NUMBER, wanted
 from server_agg.batch.summary import NUMBER_OF, Counts, Line, Options
 from server_agg.batch.survey_tables import NARROW, SurveyTables
-from server_agg.count.tally import fixed_ones
+from server_agg.count.statistics import judged_by
 from server_agg.errors import BadColumn, UnreadableReports
 
 Frame = Any  # a narwhals DataFrame or LazyFrame: they share the methods used here
@@ -125,7 +125,7 @@ def _is_one(bit: int, by_pattern: bool) -> Any:
 def _ones(design: Mechanism) -> Any:
     """Whether the answer is a text of 0 and 1 as this design gives it."""
     said = _exactly("answer", "[01]", design.width)
-    many = fixed_ones(design)
+    many = judged_by(design)
     if many:  # not by replacing: ibis on Polars replaces the first 0 only
         said = said & nw.col("answer").str.contains(f"^0*(?:10*){{{many}}}$")
     return said
@@ -137,7 +137,7 @@ def _numbers(design: Mechanism) -> Any:
     return _exactly("answer", "[0-9]", design.width) & (nw.col("answer") <= str(design.cells - 1))
 
 
-SAID = {"ones": _ones, "numbers": _numbers}  # by statistic: whether a text is an answer
+SAID = {"ones": _ones, "numbers": _numbers, "blocks": _numbers}  # by statistic: whether a text is an answer
 
 
 def _flat(frame: Frame, *, lenient: bool) -> Frame:
@@ -228,7 +228,7 @@ def _faults(tables: SurveyTables) -> dict[str, Any]:
     forms: dict[tuple[str, int, int, int], list[tuple[str, Mechanism]]] = {}
     for name, question in asked:
         design = question.design
-        forms.setdefault((design.statistic, design.width, fixed_ones(design), design.cells), []).append((name, design))
+        forms.setdefault((design.statistic, design.width, judged_by(design), design.cells), []).append((name, design))
     for (statistic, *_), alike in sorted(forms.items(), key=lambda form: form[0]):
         can_be_said = can_be_said | (among([name for name, _ in alike]) & SAID[statistic](alike[0][1]))
     invited, ticketed = nw.col("survey").is_in(closed), nw.col("ticketed") == 1

@@ -24,12 +24,16 @@ from server_agg.batch.sources import COLUMNS
 from server_agg.batch.summary import NUMBER_OF
 from server_agg.batch.survey_tables import NARROW, SurveyTables
 
+NUMBER = (
+    "NOT coalesce(strlen(rows_in.answer) = questions.width AND regexp_full_match(rows_in.answer, '[0-9]+') "
+    "AND try_cast(rows_in.answer AS BIGINT) < questions.cells, false)"
+)
 WRONG = {  # by statistic: whether a text is not an answer, by the shape of the question's answers
     "ones": "strlen(coalesce(rows_in.answer, '')) <> questions.width "
     "OR (rows_in.answer NOT IN ('0', '1') AND NOT regexp_full_match(rows_in.answer, '[01]+')) "
     "OR (questions.size > 0 AND strlen(replace(rows_in.answer, '0', '')) <> questions.size)",
-    "numbers": "NOT coalesce(strlen(rows_in.answer) = questions.width AND regexp_full_match(rows_in.answer, '[0-9]+') "
-    "AND try_cast(rows_in.answer AS BIGINT) < questions.cells, false)",
+    "numbers": NUMBER,
+    "blocks": NUMBER,
 }
 TICKET_FITS = f"regexp_full_match(ticket, '{TICKET.pattern}')"  # NULL without a ticket
 

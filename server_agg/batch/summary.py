@@ -30,6 +30,7 @@ NUMBER_OF = {reason: number for number, reason in enumerate(REASONS, start=1)}
 Progress = Callable[[float], None]
 EVERY = 0.2  # seconds
 WIDTH = 40
+MOST_COUNTS = 200  # of a tally, written out
 Line = tuple[int, int | None, bool, int, int, str | None, *tuple[int, ...]]
 
 
@@ -116,8 +117,9 @@ class BatchResult:
         lines = [str(self.summary)]
         for key, tally in self.tallies.items():
             where = "".join(f", {name} = {value}" for name, value in key.segments)
-            ones = ", ".join(map(str, tally.counts))
-            lines.append(f"{key.survey[:8]}… {key.question}, round {key.round}{where}: n = {tally.n}, ones = {ones}")
+            few = len(tally) <= MOST_COUNTS
+            counted = f"ones = {', '.join(map(str, tally.counts))}" if few else f"{len(tally)} counts"
+            lines.append(f"{key.survey[:8]}… {key.question}, round {key.round}{where}: n = {tally.n}, {counted}")
         return "\n".join(lines)
 
     def to_json(self) -> str:

@@ -26,8 +26,9 @@ from rrcollect.publish.canonical import canonical, read_canonical
 from rrcollect.publish.question import MOST_ROUNDS, Question
 from rrcollect.publish.report import LARGEST_REPORT, declared
 from rrcollect.publish.survey import Survey
+from server_agg.count.statistics import counts_of_texts
 from server_agg.count.tallies import Tallies, TallyKey
-from server_agg.count.tally import Tally, counts_of_texts
+from server_agg.count.tally import Tally
 
 MOST_TEXTS = 20_000
 NARROW = 12  # bits; so wide an answer has at most C(12, 6) = 924 texts
@@ -44,7 +45,7 @@ class CountedAnswers:
     def counts(self, design: Mechanism) -> list[int]:
         """The counts of a tally."""
         short = counts_of_texts(self.texts, design)
-        return list(map(add, short, self.long)) if self.long else short
+        return list(map(add, short, self.long)) if self.long and design.width > NARROW else short
 
 
 @dataclass(frozen=True)

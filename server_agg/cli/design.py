@@ -254,11 +254,11 @@ def _as_data(chosen: Design, n: int) -> dict[str, object]:
 
 def _choice(options: Namespace) -> Output:
     """The best design for so many options, in words, and others' beside it."""
-    from rrcollect.design.optimal import best_sets
+    from rrcollect.design.many_options import best_for_options
     from server_agg.plan.procedures import OTHERS_HEAD, OTHERS_NUMERIC, compare_choices, plot_choices
 
     refuse((options.epsilon is None, "--epsilon", None, EPSILON))
-    chosen = best_sets(options.epsilon, options.options, options.delta)
+    chosen = best_for_options(options.epsilon, options.options, options.delta)
     lines = compare_choices(options.epsilon, options.options)
     drawn = table(OTHERS_HEAD, [line.cells() for line in lines], set(OTHERS_NUMERIC))
     explained = f"{chosen.explain(options.n)}\n{_bits(chosen)}"

@@ -146,14 +146,14 @@ def target_of(options: Namespace) -> Any:
 def design_of(options: Namespace, *, choices: int | None = None) -> Mechanism:
     """The one design that the options name, for so many options if it is a choice."""
     from rrcollect import Design, classic, optimal_design
-    from rrcollect.design.optimal import best_sets
+    from rrcollect.design.many_options import best_for_options
 
     given = given_of(options, *NAMES)
     choices = choices if choices is not None else getattr(options, "options", None)
     if choices is not None:
         if given != {"epsilon"}:
             raise Incomplete("give --epsilon for a choice: its optimal design")
-        return best_sets(options.epsilon, choices, options.delta)
+        return best_for_options(options.epsilon, choices, options.delta)
     if given == {"epsilon"}:
         known = getattr(options, "prevalence", None) if options.delta != "0" else None
         return optimal_design(options.epsilon, options.delta, prevalence=known)

@@ -25,7 +25,8 @@ from server_agg.comparisons.pairs import Group, Pair, score_test
 from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally, checked_tallies
 from server_agg.errors import EmptySelection
-from server_agg.estimates.estimate import Estimate, estimate, named_options
+from server_agg.estimates.estimate import Estimate, estimate
+from server_agg.estimates.found import named_options
 from server_agg.estimates.interval import TargetLike, aimed
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import root_level
@@ -80,7 +81,7 @@ def read_groups(
     if len(cells) > 1:
         raise ParameterError(name, list(given), "tallies of one question, all of the same options")
     width = max(cells, default=1)
-    return tuple(found), named_options(labels, width) if width > 1 else ()
+    return tuple(found), named_options(labels, found[0].tallies[0].design) if width > 1 else ()
 
 
 def label_of(key: Hashable) -> str:

@@ -24,7 +24,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from rrcollect.design.mechanism import Mechanism, checked_design
 from rrcollect.design.parameters import whole_number
 from rrcollect.errors import ParameterError
-from server_agg.count.tally import Tally, counts_of_texts, fields, read_json
+from server_agg.count.statistics import counts_of_texts
+from server_agg.count.tally import Tally, fields, read_json
 from server_agg.errors import EmptySelection
 
 if TYPE_CHECKING:

@@ -21,8 +21,9 @@ Rules
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rrcollect.design import from_wire
@@ -31,6 +32,7 @@ from rrcollect.design.parameters import whole_number
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError, SurveyRefused
 from rrcollect.publish.canonical import read
+from server_agg.count.statistics import STATISTICS, Statistic
 
 if TYPE_CHECKING:
     import numpy as np
@@ -110,10 +112,23 @@ class Tally:
     def __getitem__(self, option: int) -> Tally:
         if type(option) is not int or not 0 <= option < len(self):
             raise ParameterError("option", option, f"a whole number from 0 to {len(self) - 1}")
-        return Tally(self.column, *self.design.row(self.n, self.counts, option), self.mechanism)
+        known = self.__dict__.get("held")
+        if known is not None:
+            return Tally(self.column, self.n, known[option], self.mechanism)
+        return Tally(self.column, *self.statistic.row(self.n, self.counts, self.design, option), self.mechanism)
 
     def __iter__(self) -> Iterator[Tally]:
         return (self[option] for option in range(len(self)))
+
+    @property
+    def statistic(self) -> Statistic:
+        """What was counted."""
+        return STATISTICS[self.design.statistic]
+
+    @cached_property
+    def held(self) -> Sequence[int]:
+        """In how many answers each option is: of sets the counts, of blocks by a transform of them, exactly."""
+        return self.statistic.held(self.counts, self.design)
 
     def __len__(self) -> int:
         return self.design.rows
@@ -200,61 +215,6 @@ def answer_array(answers: Any) -> NDArray[np.uint8]:
     from rrcollect.design.bits import answer_table
 
     return answer_table(answers, 1, ("0", "1").__contains__, "0 or 1")[:, 0]
-
-
-def _ones(texts: Mapping[str, int], cells: int) -> list[int]:
-    """How many answers have a 1 at each character."""
-    if cells == 1:
-        return [texts.get("1", 0)]
-    counts = [0] * cells
-    for text, n in texts.items():
-        place = text.find("1")
-        while place >= 0:
-            counts[place] += n
-            place = text.find("1", place + 1)
-    return counts
-
-
-def _numbers(texts: Mapping[str, int], cells: int) -> list[int]:
-    """How often each number was answered."""
-    counts = [0] * cells
-    for text, n in texts.items():
-        counts[int(text)] += n
-    return counts
-
-
-COUNTERS: dict[str, Callable[[Mapping[str, int], int], list[int]]] = {"ones": _ones, "numbers": _numbers}
-"""What a tally counts of answers, by the `statistic` that their mechanism names; another one adds an entry here and in
-the engines of `batch`."""
-
-
-def counts_of_texts(texts: Mapping[str, int], design: Mechanism) -> list[int]:
-    """The counts of answers, of which each text occurs so often; all of them are allowed by the design.
-
-    >>> from rrcollect import SetDesign
-    >>> counts_of_texts({"110": 2, "011": 1}, SetDesign(3, 2, "5/6"))
-    [2, 3, 1]
-    """
-    return COUNTERS[design.statistic](texts, design.cells)
-
-
-def fixed_ones(design: Mechanism) -> int:
-    """How many 1 an answer has, if that is the same for all, as the mechanism itself says when it is asked; 0 if any
-    number is allowed, or if its answers are not counted by "ones".
-
-    >>> from rrcollect import SetDesign
-    >>> fixed_ones(SetDesign(5, 2, "2/3")), fixed_ones(Design("3/4", "3/4"))
-    (2, 0)
-    """
-    cells = design.cells
-    if design.statistic != "ones":
-        return 0
-    allowed = [many for many in range(cells + 1) if design.allows("1" * many + "0" * (cells - many))]
-    if len(allowed) == 1:
-        return allowed[0]
-    if len(allowed) <= cells:
-        raise ParameterError("design", design, "one whose answers have a fixed number of 1, or any number")
-    return 0
 
 
 def packed_ones(packed: Any, n: int, bitorder: str) -> int:

@@ -75,6 +75,12 @@ class Options:
 
     tally: Tally
     target: TargetLike = "population"
+    asked: int = 0  # the first so many are options of the question; 0: all
+
+    @property
+    def k(self) -> int:
+        """How many options the question has."""
+        return self.asked or len(self.tally)
 
     def __getitem__(self, option: int) -> Share:
         """One option as a yes/no."""
@@ -83,24 +89,43 @@ class Options:
     @cached_property
     def exact_values(self) -> tuple[Fraction, ...]:
         """The unbiased shares, exactly."""
-        return tuple(unbiased(one) for one in self.tally)
+        return tuple(unbiased(self.tally[j]) for j in range(self.k))
 
     @cached_property
     def exclusive(self) -> bool:
         """Whether an answer holds one option: sums of options are then a yes/no, and the likelihood is known."""
-        return not any(self.tally.design.pair_chances()) and sum(self.tally.counts) == self.tally.n
+        return not any(self.tally.design.pair_chances()) and sum(self.tally.held) == self.tally.n
+
+    def row(self, option: int, name: str) -> Row:
+        """One of very many options, with the bar that holds for all of them at once."""
+        share = self[option]
+
+        def bar(level: NumberLike, method: str | None) -> Interval:
+            own = exact_level(level)
+            found = share.interval(1 - (1 - own) / self.k, method or "exact")
+            return found.with_ends((found.low, found.high), level=own)
+
+        more = {"count": share.tally.ones}
+        value, error = float(share.exact_value), share.standard_error
+        return Row(name, self.tally.n, value, error, bar, None, share.misfit, SHARES, more)
+
+    def _line(self, i: int, j: int) -> Sequence[int]:
+        """The options that are in an answer whenever two options are: of sets these two alone."""
+        design: Any = self.tally.design
+        return (i, j) if design is self.tally.column else tuple(design.line(i, j))
 
     def covariance(self, i: int, j: int) -> Fraction:
         """The unbiased estimate of the covariance of two shares, for the target."""
         if i == j:
             return self[i].variance
-        n, values, column = self.tally.n, self.exact_values, self.tally.column
-        with_truth, both_others = self.tally.design.pair_chances()
-        p, q, share = column.p11, 1 - column.p00, values[i] + values[j]
-        together = both_others + (with_truth - both_others) * share
-        seen = Fraction(self.tally.counts[i] * self.tally.counts[j], n * n)
+        n, column, tally = self.tally.n, self.tally.column, self.tally
+        on_line, elsewhere = tally.design.pair_chances()
+        p, q = column.p11, 1 - column.p00
+        share, line = (sum(map(unbiased, (tally[v] for v in of))) for of in ((i, j), self._line(i, j)))
+        together = elsewhere + (on_line - elsewhere) * line
+        seen = Fraction(tally[i].ones * tally[j].ones, n * n)
         drawn = (together - seen) / ((n - 1) * column.c**2)
-        noise = (share * (with_truth - p * q) + (1 - share) * (both_others - q * q)) / (n * column.c**2)
+        noise = (together - p * q * share - q * q * (1 - share)) / (n * column.c**2)
         f = self[i].sampled_share
         return Fraction((1 - f) * drawn + f * noise)
 
@@ -112,15 +137,18 @@ class Options:
 
     @property
     def misfit(self) -> Misfit:
-        """Whether some count is too extreme for any shares: k times the least chance, at most 1."""
-        column, n, k = self.tally.column, self.tally.n, len(self.tally)
-        few = min(binomial_at_least(n - count, n, float(column.p00)) for count in self.tally.counts)
-        many = min(binomial_at_least(count, n, float(column.p11)) for count in self.tally.counts)
-        return Misfit(min(1.0, k * few), "below") if few <= many else Misfit(min(1.0, k * many), "above")
+        """Whether some count is too extreme for any shares: k times the least chance, at most 1.  What is no option of
+        the question is nobody's truth: its share is 0."""
+        column, n, held = self.tally.column, self.tally.n, self.tally.held
+        few = len(held) * binomial_at_least(n - min(held), n, float(column.p00))
+        many = self.k * binomial_at_least(max(held[: self.k]), n, float(column.p11))
+        if unused := held[self.k :]:
+            many = min(many, len(unused) * binomial_at_least(max(unused), n, 1 - float(column.p00)))
+        return Misfit(min(1.0, few), "below") if few <= many else Misfit(min(1.0, many), "above")
 
     def intervals(self, level: NumberLike, method: str) -> list[Interval]:
         """The bars of all options, holding at once: each at 1 − α/k, then tightened by what the others leave."""
-        k, miss = len(self.tally), 1 - exact_level(level)
+        k, miss = self.k, 1 - exact_level(level)
         each = 1 - (miss if k == 2 else miss / k)
         bars = [self[j].interval(each, method) for j in range(k)]
         low, high = (sum((Fraction(bar[end]) for bar in bars), Fraction(0)) for end in (0, 1))
@@ -135,9 +163,11 @@ class Options:
             tight = [(bar.low, bar.high) for bar in bars]
         return [bar.with_ends(ends, level=exact_level(level)) for ends, bar in zip(tight, bars, strict=True)]
 
-    def combined(self, weights: Sequence[Fraction], name: str, scale: Scale, covers: str) -> Combination:
-        """Σ weight·share, by the covariance: a group of options, a mean of scores."""
-        problem = self._sum(weights, scale, covers)
+    def combined(
+        self, weights: Sequence[Fraction | int], name: str, scale: Scale, covers: str, start: int = 0
+    ) -> Combination:
+        """start + Σ weight·share, by the covariance: a group of options, a mean of scores, what is left."""
+        problem = self._sum(weights, scale, covers, start)
 
         def bar(level: NumberLike, method: str | None) -> Interval:
             return interval_of(problem, level, method or "adjusted")
@@ -147,7 +177,7 @@ class Options:
 
     def difference(self, first: int, second: int, names: tuple[str, str], family: int) -> Combination:
         """One option minus another, one of `family` comparisons at once."""
-        weights = [Fraction((j == first) - (j == second)) for j in range(self.tally.design.cells)]
+        weights = [Fraction((j == first) - (j == second)) for j in range(self.k)]
         name, at_once = " − ".join(names), f", one of {family} at once" if family > 1 else ""
         problem = self._sum(weights, DIFFERENCES, f"difference {name}{at_once}")
 
@@ -165,16 +195,18 @@ class Options:
         )  # fmt: skip
         return Combination(row, target_words(self.target))
 
-    def _sum(self, weights: Sequence[Fraction], scale: Scale, covers: str) -> Problem:
-        """Σ weight·share as its bars see it."""
-        value = sum((w * v for w, v in zip(weights, self.exact_values, strict=True)), Fraction(0))
+    def _sum(self, weights: Sequence[Fraction | int], scale: Scale, covers: str, start: int = 0) -> Problem:
+        """start + Σ weight·share as its bars see it."""
         used = [j for j, weight in enumerate(weights) if weight]
+        value = sum((weights[j] * unbiased(self.tally[j]) for j in used), Fraction(start))
         square = sum((weights[i] * weights[j] * self.covariance(i, j) for i in used for j in used), Fraction(0))
-        return self._problem(value, square, weights, span=scale.ends, covers=covers)
+        return self._problem(value, square, weights, start, span=scale.ends, covers=covers)
 
-    def _problem(self, value: Fraction, square: Fraction | float, weights: Sequence[Any], **more: Any) -> Problem:
+    def _problem(
+        self, value: Fraction, square: Fraction | float, weights: Sequence[Any], start: int = 0, **more: Any
+    ) -> Problem:
         """A sum of options as its bars see it."""
-        n, (least, most) = self.tally.n, map(Fraction, self.tally.design.answer_ends(weights))
+        n, (least, most) = self.tally.n, (start + Fraction(end) for end in self.tally.design.answer_ends(weights))
         error, sample = math.sqrt(max(square, 0.0)), EffectiveSample(n, least, most, n, math.inf)
         return Problem("options", value, lambda: error, n=n, squares=(most - least) ** 2 / n, sample=sample, **more)
 
@@ -184,7 +216,7 @@ class Options:
         own, group = self.exact_values[option], sum((self.exact_values[j] for j in several), Fraction(0))
         crossed = sum((self.covariance(option, j) for j in several), Fraction(0))
         square = sum((self.covariance(i, j) for i in several for j in several), Fraction(0))
-        others = [0] * (self.tally.design.cells - len(several))
+        others = [0] * (self.k - len(several))
         value = float(min(max(own / group, Fraction(0)), Fraction(1))) if group > 0 else None
 
         def bar(level: NumberLike, method: str | None) -> Interval:

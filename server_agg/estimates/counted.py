@@ -83,7 +83,7 @@ class Counted(Result):
 
     @property
     def _k(self) -> int:
-        return len(self.tallies[0])
+        return len(self.labels)
 
     @property
     def _bars_of(self) -> TargetLike:
@@ -99,7 +99,7 @@ class Counted(Result):
     def _shares(self) -> tuple[Share | PooledShare, ...]:
         """Every row as a share, by one design or pooled."""
         if len(self.tallies) == 1:
-            return tuple(Share(one, self._bars_of) for one in self.tally)
+            return tuple(Share(self.tally[j] if self._k > 1 else self.tally, self._bars_of) for j in range(self._k))
         planning = self.planning or Fraction(1, max(2, self._k))
         return tuple(PooledShare(tuple(t[j] for t in self.tallies), planning) for j in range(self._k))
 
@@ -130,7 +130,7 @@ class Counted(Result):
         if self._k == 1 or self.separate:
             what = "of options that may all apply, each asked of other people" if self.separate else "of one row"
             raise ParameterError("estimate", what, "that of a choice")
-        return Options(self.tally, self._bars_of)
+        return Options(self.tally, self._bars_of, self._k)
 
     @cached_property
     def scale(self) -> Scale:

@@ -38,13 +38,14 @@ from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates.combination import Combination
 from server_agg.estimates.counted import Counted
 from server_agg.estimates.distribution import Distribution
+from server_agg.estimates.found import OfManyOptions, named_options
 from server_agg.estimates.interval import checked_population, checked_target
 from server_agg.estimates.pooled import checked_planning
 from server_agg.results.interval import Interval, percent, privacy_words
 from server_agg.results.row import SHARES, Row, Scale
 
 
-class Estimate(Counted):
+class Estimate(OfManyOptions, Counted):
     """What `estimate` returns: one row for a yes/no or a number, one for each option of a choice.
 
     >>> e = estimate(Tally(Design("3/4", "3/4"), 1000, 400))
@@ -129,7 +130,8 @@ class Estimate(Counted):
         return self.options.among(option, of, f"{self.labels[option]} among {', '.join(self.labels[j] for j in of)}")
 
     def _checked(self, option: int) -> int:
-        self.options.tally[option]  # the check of an option stands there
+        if type(option) is not int or not 0 <= option < self.options.k:
+            raise ParameterError("option", option, f"a whole number from 0 to {self.options.k - 1}")
         return option
 
     # ---- beside the value ---------------------------------------------------------------------------------------
@@ -173,11 +175,11 @@ class Estimate(Counted):
 
     def headline(self) -> Row:
         """The largest share."""
-        return max(self.rows, key=lambda row: row.value or 0.0)
+        return self.rows[0] if self.many else max(self.rows, key=lambda row: row.value or 0.0)
 
     def columns(self) -> dict[str, list[str]]:
         """Of a choice, the shares brought into [0, 1]."""
-        if len(self.labels) == 1:
+        if len(self.labels) == 1 or self.many:
             return {}
         return {
             "within 0–100 %": [
@@ -216,13 +218,14 @@ class Estimate(Counted):
     def remarks(self) -> list[str]:
         """Whether several designs tell the same story; of a choice, how well its counts fit."""
         if len(self.labels) > 1:
-            return [f"all options together: {self.misfit.describe()}"] if self.misfit.told else []
+            misfit = [f"all options together: {self.misfit.describe()}"] if self.misfit.told else []
+            return [*misfit, *self.found().remarks()] if self.many else misfit
         return [self.pooled.homogeneity.describe()] if len(self.tallies) > 1 else []
 
     def extras(self) -> dict[str, object]:
         """What was counted, and what stands beside the value."""
         found: dict[str, object] = {
-            "tallies": [tally.as_dict() for tally in self.tallies],
+            "tallies": [tally.as_dict() for tally in self.tallies] if not self.many else [],
             "population": self.population,
         }
         if self.bounds:
@@ -237,14 +240,6 @@ class Estimate(Counted):
             "manipulation_per_percent": self.manipulation("0.01"),
         }
         return found if self.bounds else {**found, "clipped": self.clipped, **beside}
-
-
-def named_options(labels: Iterable[str], options: int) -> tuple[str, ...]:
-    """The labels, one for each option; without any, their numbers."""
-    names = tuple(labels) or tuple(f"option {j + 1}" for j in range(options))
-    if len(names) != options or len(set(names)) < options:
-        raise ParameterError("labels", list(names), f"{options} different names, one for each option")
-    return names
 
 
 @overload
@@ -323,6 +318,6 @@ def estimate(
     alone = tuple(labels) or (("mean",) if bounds else ("yes",))
     return Estimate(
         found, wanted, people, checked_bounds(bounds) if bounds else None, unit,
-        named_options(labels, k) if k > 1 else named_options(alone, 1),
+        named_options(labels if k > 1 else alone, found[0].design),
         None if planning is None else checked_planning(planning),
     )  # fmt: skip

@@ -31,10 +31,13 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rrcollect.classic import procedures
 from rrcollect.classic.repeated import RepeatedDesign
+from rrcollect.design.balanced import Balanced
+from rrcollect.design.many_options import best_for_options, checked_options, made_for
 from rrcollect.design.mechanism import GRID
-from rrcollect.design.optimal import best_sets, made_for, optimal_design
-from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability, whole_number
-from rrcollect.design.sets import MOST_OPTIONS, SetDesign
+from rrcollect.design.optimal import optimal_design
+from rrcollect.design.parameters import Epsilon, EpsilonLike, NumberLike, probability
+from rrcollect.design.sentences import bits_of
+from rrcollect.design.sets import MOST_OPTIONS
 from rrcollect.design.yes_no import Design
 from rrcollect.errors import ParameterError
 from server_agg.plan.pictures import draw_lines
@@ -175,22 +178,21 @@ def compare_choices(epsilon: EpsilonLike, options: int) -> list[OtherDesign]:
     optimised unary encoding 38.727 1.29
     unary encoding, as in RAPPOR 40.077 1.34
     """
-    exact, k = Epsilon(epsilon), whole_number("options", options, 2)
-    if k > MOST_OPTIONS:
-        raise ParameterError("options", options, f"2 to {MOST_OPTIONS}")
-    e = _factor(exact)
-    best, single = best_sets(exact, k), made_for(exact, k, 1)
+    exact, k = Epsilon(epsilon), checked_options(options)
+    e, best = _factor(exact), best_for_options(exact, k)
     root, number = math.sqrt(e), math.ceil(math.log2(k))
     slope = (e + 1) / (e - 1)
     lines = [
-        _set("k-ary response", single, number),
         _unary("optimised unary encoding", 1 / 2, 1 / (e + 1), k),
         _unary("unary encoding, as in RAPPOR", root / (root + 1), 1 / (root + 1), k),
         ("Hadamard, one sign of a row", k * slope**2 - 1 / k, number + 1, 2 * slope, 2 * k * slope),
         ("Laplace noise on the answer", 8 * k / float(exact) ** 2 + 1 - 1 / k, DOUBLE * k, math.inf, math.inf),
     ]
+    if k <= MOST_OPTIONS:
+        lines.append(_groups("k-ary response", made_for(exact, k, 1), k, number))
     if best.size > 1:
-        lines.append(_set(f"sets of {best.size} of {k} options", best, k))
+        name = f"{best.choice.compared[0][0]} of {k} options"
+        lines.append(_groups(name, best, k, k if best.width == k else bits_of(best.values)))
     least = min(line[1] for line in lines)
     return sorted(
         (OtherDesign(name, mse, mse / least, bits, option, every) for name, mse, bits, option, every in lines),
@@ -224,7 +226,7 @@ def plot_choices(
     found: dict[str, tuple[list[float], list[float]]] = {}
     for epsilon in epsilons:
         for line in compare_choices(epsilon, options):
-            name = "sets, the best size" if line.design.startswith("sets of") else line.design
+            name = "the best sets or blocks" if line.design.startswith(("sets of", "blocks of")) else line.design
             places, people = found.setdefault(name, ([], []))
             places.append(float(Epsilon(epsilon)))
             people.append(line.people)
@@ -238,10 +240,9 @@ def plot_choices(
 Line = tuple[str, float, int, float, float]
 
 
-def _set(name: str, design: SetDesign, bits: int) -> Line:
-    k, c = design.options, float(design.c)
-    even = [Fraction(1, k)] * k
-    return name, float(design.total_variance(even)), bits, 1 / c, 2 * min(design.size, k - design.size) / c
+def _groups(name: str, design: Balanced, k: int, bits: int) -> Line:
+    c, most = float(design.c), min(design.size, design.truths - design.size, k)
+    return name, k * float(design.column.variance(Fraction(1, k))), bits, 1 / c, 2 * most / c
 
 
 def _unary(name: str, p: float, q: float, k: int) -> Line:

@@ -17,8 +17,8 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from rrcollect import optimal_design
+from rrcollect.design.many_options import best_for_options
 from rrcollect.design.mechanism import Mechanism
-from rrcollect.design.optimal import best_sets
 from rrcollect.design.parameters import EpsilonLike, NumberLike, fraction, probability, whole_number
 from rrcollect.design.terms import Curve
 from rrcollect.design.yes_no import Design
@@ -166,7 +166,7 @@ def epsilon(
 
 def best_design(epsilon: EpsilonLike, options: int = 2) -> Mechanism:
     """The design for ε (δ = 0) and so many options."""
-    return optimal_design(epsilon) if options == 2 else best_sets(epsilon, options)
+    return optimal_design(epsilon) if options == 2 else best_for_options(epsilon, options)
 
 
 def worst_prevalence(design: Design) -> Fraction:

@@ -102,7 +102,9 @@ def test_the_thresholds_are_the_design_s():
 
 
 def test_what_is_not_a_design_is_named():
-    with pytest.raises(ParameterError, match="^design is 'ln 3': use a Design or a SetDesign: what answers are"):
+    with pytest.raises(
+        ParameterError, match="^design is 'ln 3': use a Design, SetDesign or BlockDesign: what answers are"
+    ):
         randomise(True, "ln 3")
 
 

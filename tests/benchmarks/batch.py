@@ -23,7 +23,7 @@ from tests.benchmarks.measure import Contestants, interleave, tell
 from tests.benchmarks.report import show
 from tests.benchmarks.section import FULL, Curve, Effort, Section, compare, rates
 from tests.inside.count import count_ones
-from tests.inside.design import best_sets
+from tests.inside.design import best_for_options
 
 ROWS_OF_A_RUN = 3_000_000
 # At most 1.25 × the time of hand-written SQL is a ratio of at least 0.8.
@@ -176,7 +176,7 @@ def parquet(path: Path, rows: int) -> Contestants:
 
 
 def survey_of_sets(k: int) -> Survey:
-    design, labels = best_sets(1, k), tuple({"en": f"option {j}"} for j in range(k))
+    design, labels = best_for_options(1, k), tuple({"en": f"option {j}"} for j in range(k))
     asked = Question(id="q1", attribute="a1", text="Which?", design=design, kind=Choice(options=labels))
     return Survey(
         name="sets", version=1, title="Sets", publisher="Bench", expires=FAR, questions=[asked],

@@ -17,6 +17,7 @@ from rrcollect import (
 from tests.benchmarks.measure import Contestants, interleave, tell
 from tests.benchmarks.report import show
 from tests.benchmarks.section import FULL, Effort, Section, compare, rates
+from tests.inside.design import made_for
 
 ANSWERS = 1 << 21
 SINGLE = SetDesign(4, 1, "1/2").to_grid()
@@ -81,7 +82,7 @@ def contestants(n: int) -> Contestants:
     """Everybody, each with truths of the same law."""
     rng = np.random.default_rng(1)
     four, ten, hundred = (rng.integers(0, k, n) for k in (4, 10, 100))
-    by_ten, by_hundred, number = optimal_design(1, options=10), optimal_design(1, options=100), optimal_design(1)
+    by_ten, by_hundred, number = optimal_design(1, options=10), made_for(1, 100, 27), optimal_design(1)
     assert (by_ten.size, by_hundred.size) == (3, 27)
     few, numbers, small = n // 8, rng.random(n), four.astype(np.uint8)
     return {

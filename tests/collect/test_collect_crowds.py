@@ -10,11 +10,11 @@ from __future__ import annotations
 import json
 import random
 from collections import Counter
-from itertools import pairwise
+from itertools import pairwise, product
 
 import pytest
 
-from rrcollect import Choice, Design, SetDesign
+from rrcollect import BlockDesign, Choice, Design, SetDesign
 from rrcollect.design import DESIGNS
 from server_agg import Tallies, open_store
 from server_agg.collect.store.database import SEALED
@@ -30,6 +30,7 @@ MADE = {
     "one of many": SetDesign(12, 1, "1/2"),
     "all but one": SetDesign(10, 9, "19/20"),
     "sets": SetDesign(9, 4, "3/4"),
+    "blocks": BlockDesign(3, 3, "5/8"),
 }
 LARGE = [name for name, made in MADE.items() if made.values > 8]
 
@@ -37,12 +38,17 @@ LARGE = [name for name, made in MADE.items() if made.values > 8]
 def test_every_mechanism_is_read():
     assert {type(made) for made in MADE.values()} == set(DESIGNS.values())
     for made in MADE.values():
-        assert sum(made.allows(f"{n:0{made.width}b}") for n in range(2**made.width)) == made.values
+        assert len(answers_of(made)) == made.values
+
+
+def answers_of(made):
+    digits = "0123456789" if made.statistic == "blocks" else "01"
+    return [text for each in product(digits, repeat=made.width) if made.allows(text := "".join(each))]
 
 
 def asked(store, made, publish=publication, **changes):
-    options = [{"en": f"option {n}"} for n in range(made.width)]
-    kind = {"kind": Choice(options=options)} if made.width > 1 else {}
+    options = [{"en": f"option {n}"} for n in range(made.cells)]
+    kind = {"kind": Choice(options=options)} if made.cells > 1 else {}
     made = publish(questions=[question(design=made.to_grid(), **kind)], minimum=MINIMUM, segments=SEGMENTS, **changes)
     return Catalogue(store.shelf).publish(made.envelope, [KEY.public.raw.hex()])[0].survey
 
@@ -50,7 +56,7 @@ def asked(store, made, publish=publication, **changes):
 def came(survey, many, source):
     """Reports with answers of the question's design, and with segments, some not declared."""
     made = survey.questions[0].design
-    answers = [text for n in range(2**made.width) if made.allows(text := f"{n:0{made.width}b}")]
+    answers = answers_of(made)
     found = []
     for _ in range(many):
         declared = {name: source.choice(values) for name, values in SEGMENTS.items() if source.random() < 0.8}
@@ -90,7 +96,7 @@ def faults(states, made, sent):
         if any("answer" in columns and lines for columns, lines in state.values()):
             found.add("a line per answer")
         shown = {table: lines for table, (_, lines) in state.items() if table not in ("surveys", "ids")}
-        if made.values > 8 and any(answer in str(shown) for answer in sent):
+        if made.values > 8 and any(f'"{answer}"' in str(shown) for answer in sent):
             found.add("an answer in the clear")
         for line in state["counts"][1]:
             kept = json.loads(line[-1] or "[]")

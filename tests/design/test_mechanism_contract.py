@@ -16,8 +16,18 @@ from typing import Any
 import numpy as np
 import pytest
 
-from rrcollect import Design, Number, Promise, SetDesign, Several, optimal_design, randomise
-from tests.inside.design import GRID, BinDesign, Said, SeveralDesign, Source, from_text
+from rrcollect import (
+    BlockDesign,
+    Design,
+    Epsilon,
+    Number,
+    Promise,
+    SetDesign,
+    Several,
+    optimal_design,
+    randomise,
+)  # fmt: skip
+from tests.inside.design import GRID, BinDesign, Candidate, Said, SeveralDesign, Source, Space, from_text
 from tests.support import mechanism_contract as contract
 from tests.support.biased_draws import biased, seven_bit
 from tests.support.mechanism_contract import CLAUSES, Law, Subject
@@ -272,7 +282,79 @@ BINS = Subject(
     **{**DRAWN, "people": 4},
 )
 
-SUBJECTS = [YES_NO, SETS, SEVERAL, BINS]
+# ---- one of very many options ---------------------------------------------------------------------------------------
+
+NUMBERED = [(1, 0, 0), (1, 0, 1), (1, 1, 0), (1, 1, 1), (0, 1, 0), (0, 1, 1), (0, 0, 1)]
+
+
+def small_blocks(bits: int) -> Iterator[BlockDesign]:
+    """All designs of the seven points of PG(2, 2) whose p lies on the grid of 2^bits."""
+    chances = (Fraction(inside, 1 << bits) for inside in range(1, (1 << bits) + 1))
+    return (BlockDesign(2, 3, p) for p in chances if 7 * p > 3)
+
+
+def lies_in(block: int, option: int) -> bool:
+    """Of the seven lines of the plane of Fano: orthogonal vectors over the field of two."""
+    return sum(a * b for a, b in zip(NUMBERED[block], NUMBERED[option], strict=True)) % 2 == 0
+
+
+def block_law(design: BlockDesign, truth: int) -> Law:
+    """The definition: a uniform line of the three through the truth, with chance p, else of the four others."""
+    p = Fraction(design.to_wire()["p"])
+    return {str(block): p / 3 if lies_in(block, truth) else (1 - p) / 4 for block in range(7)}
+
+
+def block_draws(bits: int, design: BlockDesign) -> Iterator[Source]:
+    """Every draw of the grid, with every number of the free coordinates: 4·3 of them."""
+    for top in range(1 << bits):
+        for number in range(12):
+            start = (top << 64 - bits).to_bytes(8, "big")
+            yield lambda n, start=start, number=number: start + number.to_bytes(n - 8, "big")
+
+
+def block_boundaries(design: BlockDesign, laws: object) -> list[bytes]:
+    """Beside the boundary of p, with numbers from the whole range."""
+    limit = design.applied_limit
+    m = design.field ** (design.dimension - 1)
+    length = -(-(m * (m - 1)).bit_length() // 8) + 8
+    last = (1 << 8 * length) // (m * (m - 1)) * m * (m - 1) - 1
+    numbers = {0, 1, m - 1, m, m * (m - 1) - 1, m * (m - 1), last, *(last * part // 17 for part in range(17))}
+    firsts = [draw for draw in (0, limit - 1, limit, GRID - 1) if 0 <= draw < GRID]
+    return [first.to_bytes(8, "big") + number.to_bytes(length, "big") for first in firsts for number in sorted(numbers)]
+
+
+def kept_block(epsilon: str, delta: str) -> BlockDesign:
+    """p = ωE/(ωE + 4) on the grid, of the seven points: where e^ε is rational exactly, else by the class itself."""
+    found = Candidate(7, 3, Space(2, 3)).design(Epsilon(epsilon))
+    assert isinstance(found, BlockDesign)
+    return found
+
+
+def values_of_blocks(design: BlockDesign, laws: object, tally: Any) -> list[float]:
+    """Of each option by the lines through it."""
+    p = Fraction(design.to_wire()["p"])
+    other = (3 - p) / 6
+    ones = [sum(n for block, n in enumerate(tally.counts) if lies_in(block, option)) for option in range(7)]
+    return [float((Fraction(one, tally.n) - other) / (p - other)) for one in ones]
+
+
+BLOCKS = Subject(
+    "one of very many options",
+    small=small_blocks,
+    draw=lambda truth, design, source: randomise(truth, design, source=source),
+    law=block_law,
+    kept=kept_block,
+    raised=lambda design: BlockDesign(2, 3, design.p + Fraction(1, GRID)),
+    sources=block_draws,
+    boundaries=block_boundaries,
+    promises=[("ln 3", "0"), ("1", "0"), ("1/10", "0"), ("4", "0"), ("1/1000", "0")],
+    letters="0123456789",
+    said=lambda made, answer: [int(lies_in(int(answer), option)) for option in range(7)],
+    counts=lambda made, answers: [list(answers).count(str(block)) for block in range(7)],
+    values=values_of_blocks,
+)
+
+SUBJECTS = [YES_NO, SETS, SEVERAL, BINS, BLOCKS]
 
 
 def marked(clause: Any, *subject: Any) -> Any:

@@ -34,7 +34,7 @@ def test_ten_options_at_epsilon_1(start, n_mse):
 def test_how_many_more_people_others_need():
     ratios = {(k, start): line(1, k, start).people for k in (10, 100) for start in ("k-ary", "optimised", "unary enc")}
     found = [round(value, 1 if start == "k-ary" else 2) for (_, start), value in ratios.items()]
-    assert found == [1.4, 1.29, 1.34, 9.6, 1.03, 1.09]
+    assert found == [1.4, 1.29, 1.34, 9.4, 1.0, 1.06]  # of a hundred options against blocks, 2.6 % above the best sets
 
 
 def test_a_liar_moves_a_share_by_the_stated_bound():
@@ -96,8 +96,11 @@ def test_numbers_by_three_ways():
 @pytest.mark.parametrize("epsilon", ["1/10", "1/2", 1, "ln 3", 2, 4])
 def test_nobody_needs_fewer_people_than_the_best_set(epsilon, options):
     lines = compare_choices(epsilon, options)
-    first = "k-ary" if best_size(epsilon, options) == 1 else "sets of"
-    assert lines[0].design.startswith(first)
+    size = best_size(epsilon, options)
+    if math.comb(options, size) >= 2**63:  # blocks of so few bits: nobody is ahead of them by 4 %
+        assert line(epsilon, options, "blocks of").people < 1.04
+    else:
+        assert lines[0].design.startswith("k-ary" if size == 1 else "sets of")
     assert lines[0].people == 1
     assert [one.n_mse for one in lines] == sorted(one.n_mse for one in lines)
 
@@ -106,11 +109,11 @@ def test_the_plot_shows_the_table():
     axes = plot_choices(10, epsilons=(1, 2)).axes
     drawn = {each.get_label(): list(each.get_ydata()) for each in axes.lines}
     assert drawn["k-ary response"] == [line(1, 10, "k-ary").people, line(2, 10, "k-ary").people]
-    assert drawn["sets, the best size"] == [1]  # at ε = 2 the best size is 1
+    assert drawn["the best sets or blocks"] == [1]  # at ε = 2 the best size is 1
 
 
 def test_what_is_out_of_range_is_refused():
-    for epsilon, options in ((0, 10), (1, 1), (1, 201)):
+    for epsilon, options in ((0, 10), (1, 1), (1, 10**6 + 1)):
         with pytest.raises(ParameterError):
             compare_choices(epsilon, options)
     with pytest.raises(ParameterError):

@@ -13,7 +13,7 @@ import pytest
 from rrcollect import ParameterError, SetDesign, optimal_design
 from server_agg import Estimate, Tally, estimate
 from server_agg.errors import TooFewAnswers
-from tests.inside.design import best_sets, made_for
+from tests.inside.design import best_for_options, made_for
 from tests.inside.estimates import Combination
 from tests.support.aims import aimed
 
@@ -170,7 +170,7 @@ def test_a_sum_of_options_has_a_guaranteed_bar_and_never_one_of_no_width_without
 
 
 def test_two_options_are_a_yes_no_question() -> None:
-    design = best_sets(1, 2)
+    design = best_for_options(1, 2)
     both = estimate(Tally(design, 500, [180, 320]))
     single = estimate(Tally(design.column, 500, 180))
     assert both.exact_values == (single.exact_value, 1 - single.exact_value)

@@ -257,7 +257,7 @@ def test_without_a_maximum_the_error_says_why() -> None:
         ({"repeats": [1] * 20, "weights": [1] * 20}, "repeats alone"),
         ({"data": [math.nan] * 20}, "nan"),
         ({"design": THREE}, "of 3 options|3 of 0 and 1"),
-        ({"design": "choice"}, "a Design or a SetDesign"),
+        ({"design": "choice"}, "a Design, SetDesign or BlockDesign"),
     ],
 )
 def test_bad_input_is_refused(change: dict[str, Any], words: str) -> None:

@@ -11,7 +11,7 @@ import pytest
 from rrcollect import Design, ParameterError, SetDesign, optimal_design
 from server_agg import Tally, estimate, plan
 from server_agg.plan import central_privacy, margin, power, price, sample_size
-from tests.inside.design import best_sets
+from tests.inside.design import best_for_options
 from tests.inside.estimates import central_delta
 
 
@@ -51,7 +51,7 @@ def test_the_margin_of_a_choice_is_that_of_its_printed_bars():
 
 def test_a_choice_of_two_costs_what_a_yes_no_costs():
     (two,), (ten,) = price([1], options=2).lines, price([1], options=10).lines
-    assert two.n == sample_size(optimal_design(1), margin="0.05") == sample_size(best_sets(1, 2), margin="0.05")
+    assert two.n == sample_size(optimal_design(1), margin="0.05") == sample_size(best_for_options(1, 2), margin="0.05")
     assert ten.n == sample_size(optimal_design(1, options=10), margin="0.05") > 3 * two.n
     assert ten.direct_n == sample_size(SetDesign(10, 1, 1), margin="0.05")
 
@@ -153,9 +153,9 @@ def test_no_crowd_tells_more_than_the_bound(design):
 
 def test_two_options_are_warner_s():
     for epsilon, n in ((1, 1000), (2, 50)):
-        choice, yes_no = best_sets(epsilon, 2), optimal_design(epsilon)
+        choice, yes_no = best_for_options(epsilon, 2), optimal_design(epsilon)
         assert central_privacy(choice, n, "1e-6") == pytest.approx(central_privacy(yes_no, n, "1e-6"), rel=1e-6)
-    assert central_privacy(best_sets(1, 2), 1000, "1e-6") == pytest.approx(0.148671, abs=1e-6)
+    assert central_privacy(best_for_options(1, 2), 1000, "1e-6") == pytest.approx(0.148671, abs=1e-6)
 
 
 def test_a_crowd_never_says_less_than_the_local_promise_and_a_proof_is_refused():

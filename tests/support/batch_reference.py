@@ -8,7 +8,7 @@ from collections import Counter, defaultdict
 from datetime import UTC, datetime
 from typing import Any
 
-from rrcollect import Choice, Design, Number, Question, Report, SetDesign, SigningKey, Survey
+from rrcollect import BlockDesign, Choice, Design, Number, Question, Report, SetDesign, SigningKey, Survey
 from server_agg import REASONS, Tallies, Tally, TallyKey
 from tests.inside.design import Mechanism, from_text
 from tests.inside.publish import ReportRow, fault
@@ -21,6 +21,7 @@ DESIGNS = {
     "q4": SetDesign(5, 2, "3/4"),  # a choice with few texts
     "q5": SetDesign(20, 3, "1/2"),  # one that is counted bit by bit
     "q6": Design("3/4", "3/4"),  # a number
+    "q7": BlockDesign(3, 3, "5/8"),  # one of very many options: thirteen blocks
 }
 ROUNDS = {"q2": 3, "q4": 2}
 
@@ -38,6 +39,8 @@ def any_set(random: Any, k: int, size: int) -> str:
 def answer_to(random: Any, question: str) -> str:
     """An answer that the question's design can give."""
     design = DESIGNS[question]
+    if isinstance(design, BlockDesign):
+        return f"{random.randrange(13):02d}"
     return any_set(random, design.options, design.size) if isinstance(design, SetDesign) else random.choice("01")
 
 
@@ -48,6 +51,7 @@ def _survey(name: str, **changes: Any) -> Survey:
         Question(id="q4", attribute="a4", text="Four?", design=DESIGNS["q4"], kind=_options(5), rounds=2),
         Question(id="q5", attribute="a5", text="Five?", design=DESIGNS["q5"], kind=_options(20)),
         Question(id="q6", attribute="a6", text="Six?", design=DESIGNS["q6"], kind=Number(low=0, high=40)),
+        Question(id="q7", attribute="a7", text="Seven?", design=DESIGNS["q7"], kind=_options(10)),
     ]
     fields = {"name": name, "version": 1, "title": "T", "publisher": "P", "expires": FAR, "questions": questions}
     return Survey(**{**fields, "collector": "carried", **changes})
@@ -122,6 +126,8 @@ def reference(rows: list[Row], earlier: list[Row] = []):  # noqa: B006
 
 
 def _tally(design: Mechanism, answers: list[str]) -> Tally:
+    if isinstance(design, BlockDesign):
+        return Tally(design, len(answers), [answers.count(f"{block:02d}") for block in range(13)])
     sums = [sum(int(answer[place]) for answer in answers) for place in range(design.width)]
     return Tally(design, len(answers), sums) if design.width > 1 else Tally(design, len(answers), sums[0])
 
@@ -165,6 +171,10 @@ WRONG = {
         "1" * 2 + "0" * 18,
         "1" * 3 + "0" * 16 + "\n",
         "1" * 20,
+        "13",
+        "7",
+        "0７",
+        "12",
     ],
     "id": ["F" * 32, "0" * 31, "0" * 33, "g" * 32, "0" * 31 + "\n", "é" * 16, "0" * 32 + "\n", "", None],
     "ticket": ["", "a" * 31, "a" * 33, "A" * 32, "g" * 32, "a" * 31 + "\n", "a" * 32 + "\n", "é" * 16, "٣" * 32, None],
@@ -198,6 +208,7 @@ def faulty_rows() -> list[Row]:
         row(question="q4", round=1, design=DESIGNS["q4"].text, answer="01001"),
         row(question="q5", design=DESIGNS["q5"].text, answer="1" + "0" * 17 + "11", survey=CLOSED.digest, ticket="a"),
         row(question="q6", design=DESIGNS["q6"].text, answer="0"),
+        row(question="q7", design=DESIGNS["q7"].text, answer="07", survey=CLOSED.digest, ticket="b"),
     ]
     changes: list[Row] = [{}, *({name: value} for name in WRONG for value in WRONG[name] + HOSTILE * (name != "round"))]
     for one, other in itertools.combinations(WRONG, 2):
@@ -214,7 +225,7 @@ def generated(random: Any, n: int, hostile: bool = True) -> list[Row]:
     rows: list[Row] = []
     texts = ["{}", '{"region":"north"}', '{"age":"old","region":"north"}', '{"region":"so\'uth \\"x\\" | é"}']
     for _ in range(n):
-        question = random.choice(["q1", "q2", "q1", "q2", "q4", "q5", "q6"])
+        question = random.choice(["q1", "q2", "q1", "q2", "q4", "q5", "q6", "q7"])
         made = row(
             survey=random.choice([OF_OPEN, OF_OPEN, OF_CLOSED]),
             question=question,
@@ -224,7 +235,7 @@ def generated(random: Any, n: int, hostile: bool = True) -> list[Row]:
             id=f"{random.getrandbits(128):032x}",
         )
         if made["survey"] == OF_CLOSED or random.random() < 0.05:
-            made["ticket"] = f"{random.randrange(n):032x}"
+            made["ticket"] = f"{random.randrange(max(1, n // 2)):032x}"
         if made["survey"] == OF_OPEN:
             made["segments"] = random.choice(texts)
         if random.random() < 0.25:

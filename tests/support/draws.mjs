@@ -14,7 +14,7 @@ const answers = JSON.parse(readFileSync(0, "utf8")).map(({ design, draw, kind, n
   const source = (bytes) => (bytes.set(draw.match(/../g).map((pair) => parseInt(pair, 16))), bytes);
   if (given) return given.map((truth) => made.draw(truth, kind, source));
   if (kind) return numbers.map((one) => String(rr.randomiseNumber(typeof one === "string" ? one : Number(one.double), made, kind, source)));
-  const truths = design.options ? Array.from({ length: made.truths }, (_, truth) => truth) : [false, true];
-  return truths.map((truth) => made.draw(truth, { kind: design.options ? "choice" : "yes_no" }, source));
+  const truths = made.truths > 2 || design.options ? Array.from({ length: made.truths }, (_, truth) => truth) : [false, true];
+  return truths.map((truth) => made.draw(truth, { kind: design.p00 ? "yes_no" : "choice" }, source));
 });
 console.log(JSON.stringify(answers));

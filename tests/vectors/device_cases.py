@@ -7,7 +7,7 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from rrcollect import Design, SetDesign, optimal_design
+from rrcollect import BlockDesign, Design, SetDesign, optimal_design
 from tests.inside.design import made_for
 from tests.vectors.parts import ALICE, BOB, POLICY, PUBLISHER
 
@@ -92,7 +92,7 @@ def sets() -> list[dict[str, Any]]:
     """Draws for choices at and around their boundaries, and the set each truth must give; by lists, not by bits."""
     made = []
     singles = [made_for(1, 4, 1), made_for("1/2", 10, 1)]
-    for design in [*singles, SetDesign(4, 2, "3/4"), optimal_design(1, options=10), optimal_design(1, options=100)]:
+    for design in [*singles, SetDesign(4, 2, "3/4"), optimal_design(1, options=10), made_for(1, 100, 27)]:
         k, w, limit = design.options, design.size, design.applied_limit
         bound = math.perm(k - 1, w)
         length = 0 if w == 1 else -(-bound.bit_length() // 8) + 8
@@ -138,6 +138,43 @@ def _answered(number: int, draw: int, truth: Any, levels: int, digits: int) -> s
         common = sum(a == b == "1" for a, b in zip(place[:level], f"{row:0{levels}b}"[levels - level :], strict=True))
         question, own = (1 << level) - 1 + row, (place[level] == "1") != bool(common % 2)
     return f"{2 * question + (draw < (3 * 2**62 if own else 2**62)):0{digits}d}"
+
+
+def blocks() -> list[dict[str, Any]]:
+    """The same for blocks, by lists of coordinates: of all truths of a small space, of a few of larger ones."""
+    made = []
+    for q, t, p in ((2, 3, "3/4"), (3, 4, "1/2"), (5, 3, "1/2"), (3, 14, "9/16"), (23, 6, "1/2")):
+        design = BlockDesign(q, t, p)
+        limit, m, last = design.applied_limit, q ** (t - 1), design.truths - 1
+        bound = m * (m - 1)
+        length = -(-bound.bit_length() // 8) + 8
+        end = (1 << 8 * length) // bound * bound - 1
+        truths = list(range(last + 1)) if last < 50 else [0, 1, m - 1, m, m + 1, last // 2, last - 1, last]
+        for first, number in itertools.product((0, limit - 1, limit, 2**64 - 1), (0, bound - 1, bound, end // 3, end)):
+            answers = [_block(q, t, truth, first < limit, number % bound) for truth in truths]
+            drawn = first.to_bytes(8, "big") + number.to_bytes(length, "big")
+            made.append({"design": design.to_wire(), "draw": drawn.hex(), "truths": truths, "answers": answers})
+    return made
+
+
+def _block(q: int, t: int, truth: int, inside: bool, number: int) -> str:
+    """The block that holds the truth, or does not: its coordinates but the one of the truth's first 1 are drawn."""
+    free, other = divmod(number, q ** (t - 1))
+    drawn, lead = _digits(free + 1 if inside else other, q, t - 1), 0
+    while truth >= q ** (t - 1 - lead):
+        truth, lead = truth - q ** (t - 1 - lead), lead + 1
+    point = [0] * lead + [1] + _digits(truth, q, t - 1 - lead)
+    vector = [*drawn[:lead], 0, *drawn[lead:]]
+    vector[lead] = ((0 if inside else 1) - sum(a * b for a, b in zip(vector, point, strict=True))) % q
+    first = next(place for place, digit in enumerate(vector) if digit)
+    scaled = [digit * pow(vector[first], -1, q) % q for digit in vector[first + 1 :]]
+    value = sum(digit * q**place for place, digit in enumerate(reversed(scaled)))
+    before = sum(q ** (t - 1 - place) for place in range(first))
+    return str(before + value).rjust(len(str((q**t - 1) // (q - 1) - 1)), "0")
+
+
+def _digits(number: int, q: int, count: int) -> list[int]:
+    return [number // q**place % q for place in reversed(range(count))]
 
 
 def _held(first: int, number: int, k: int, w: int, limit: int) -> set[int]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
-from rrcollect import Design, Policy, Question, RRCollectError, SetDesign, Survey, optimal_design
+from rrcollect import BlockDesign, Design, Policy, Question, RRCollectError, SetDesign, Survey, optimal_design
 from rrcollect.answer.explain.bound import ledgers_of
 from rrcollect.answer.explain.budget import Budget
 from rrcollect.answer.explain.headline import share_of_life, survey_headline
@@ -83,6 +83,12 @@ def of_drawn(question: dict[str, Any], rounds: int = 1, **design: Any) -> dict[s
     return {**question, "design": design, "promise": {"epsilon": "0", "delta": "1"}, "rounds": rounds}
 
 
+def blocked(options: int, p: Any, **changes: Any) -> dict[str, Any]:
+    """A question about so many options with blocks of the 781 of PG(4, 5)."""
+    design = {"dimension": 5, "field": 5, "p": str(Fraction(p))}
+    return {**optioned(options, 1, 1, **changes), "design": design}
+
+
 EVERY_KIND: dict[str, dict[str, Any]] = {
     "option": optioned(3, 1, "1/2"),
     "option_nearly_always": optioned(3, 1, 1 - 2 * STEP),
@@ -107,6 +113,8 @@ EVERY_KIND: dict[str, dict[str, Any]] = {
     "parts_nearly_proof": of_drawn(SETS_OF_BINS, options=4, p=str(1 - STEP), size=2),
     "panel": {**QUESTION, "rounds": 52, "panel": True},
     "panel_of_a_choice": optioned(4, 1, "5/8", rounds=2, panel=True),
+    "block": blocked(6, "1/2", rounds=3),
+    "block_always_with": blocked(3, 1),
 }
 
 THIRD = Fraction(2**64 * 2 // 3, 2**64)  # 2/3 as a device draws it
@@ -227,6 +235,8 @@ def budgets() -> Iterator[tuple[list[dict[str, Any]], list[dict[str, Any]], dict
     ):  # fmt: skip
         for round_ in (0, 1):
             yield [drawn("s", design, answer, round_, kind)], [report("s", "delivered", 1, round_)], disclosing
+    for round_ in (0, 1):
+        yield [drawn("c", BlockDesign(5, 5, "1/2"), "042", round_)], [report("c", "delivered", 1, round_)], {}
     yield [drawn(f"a{n}", three, "1") for n in range(13)], [], {"lifetime_epsilon": "14", "lifetime_delta": "0"}
     yield [], [], {**disclosing, "lifetime_epsilon": "13.8155105579642741", "lifetime_delta": "0"}
     yield [], [], {"lifetime_epsilon": "0"}

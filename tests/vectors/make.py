@@ -4,7 +4,7 @@ surveys.jsonl         a line per envelope: good_… must be accepted, with the d
                       with the error's name
 reports.jsonl, withdrawals.jsonl   likewise for reports, and for withdrawals with the policy that judges them
 draws.json            64-bit draws with the answer each truth must give
-sets.json             draws for one of several options, with the set each truth must give
+sets.json             draws for one of several options, with the set or block each truth must give
 asked.json            draws of a question and its answer, with the answer each truth must give
 numbers.json          draws for a number in a range, with the answer each number must give
 drawn.json            what a device draws when it accepts a survey: the question it asks, the round of each panel
@@ -27,7 +27,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.inside.publish import canonical
-from tests.vectors.device_cases import asked, draws, numbers, sets, settings
+from tests.vectors.device_cases import asked, blocks, draws, numbers, sets, settings
 from tests.vectors.drawn_cases import drawn
 from tests.vectors.envelope_cases import bad_bytes, bad_for_a_policy, bad_parts, bad_payloads, bad_signatures
 from tests.vectors.explained_cases import explained
@@ -92,7 +92,7 @@ def withdrawals() -> Iterator[tuple[str, Any]]:
 
 def texts() -> dict[str, str]:
     """The text of every file, by its name in this folder."""
-    tables = {"draws": draws(), "sets": sets(), "asked": asked(), "numbers": numbers(), "drawn": drawn(),
+    tables = {"draws": draws(), "sets": [*sets(), *blocks()], "asked": asked(), "numbers": numbers(), "drawn": drawn(),
               "settings": settings(), "explained": explained(), "words": words(),
               "tickets": {"typed": typed(), "tickets": tickets()}}  # fmt: skip
     found = {f"{name}.json": json.dumps(table, indent=1, sort_keys=True) + "\n" for name, table in tables.items()}

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from rrcollect import Promise, optimal_design
-from tests.inside.design import best_sets
+from tests.inside.design import best_for_options
 from tests.inside.publish import canonical
 from tests.vectors.parts import (
     ALICE,
@@ -52,7 +52,7 @@ UNTOLD = {"options": 3, "p": "1/3", "size": 1}  # every option is in the set wit
 
 def chosen(epsilon: Any, options: int, n: int = 1) -> dict[str, Any]:
     """A question about so many options with the best design for ε."""
-    design = best_sets(epsilon, options)
+    design = best_for_options(epsilon, options)
     labels = [{"en": f"Option {number}"} for number in range(options)]
     return {**QUESTION, "id": f"q{n}", "attribute": f"a{n}", "kind": {"kind": "choice", "options": labels},
             "design": design.to_wire(), "promise": design.loss.to_wire()}  # fmt: skip

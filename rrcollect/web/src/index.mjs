@@ -28,6 +28,7 @@ export { MemoryLedger, broughtForward } from "./answer/ledger/ledger.mjs";
 export { Policy } from "./answer/policy.mjs";
 export { HttpTransport } from "./deliver/transport.mjs";
 export { BinDesign, SeveralDesign } from "./design/drawn.mjs";
+export { BlockDesign } from "./design/blocks.mjs";
 export { signAtExp } from "./design/exponential.mjs";
 export { Fraction } from "./design/fraction.mjs";
 export { Epsilon, parseFraction } from "./design/parameters.mjs";

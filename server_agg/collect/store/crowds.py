@@ -40,7 +40,7 @@ from server_agg.collect.store.database import CROWD, Database
 from server_agg.collect.store.keys import EpochKey
 from server_agg.collect.store.reports import Cell, CellCount
 from server_agg.collect.store.stages import LAST, VERSIONED
-from server_agg.count.tally import counts_of_texts
+from server_agg.count.statistics import counts_of_texts
 from server_agg.survey_page.released import MIXED
 
 FEW_ANSWERS = 8

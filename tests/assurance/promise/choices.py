@@ -19,7 +19,7 @@ import flint
 
 from rrcollect.errors import UninformativeDesign
 from tests.assurance.check import Outcome, Step
-from tests.inside.design import GRID, best_sets, made_for
+from tests.inside.design import GRID, best_for_options, made_for
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,7 @@ class ChoiceJudge:
 
 def shipped(case: ChoiceCase) -> tuple[int, int]:
     """The design the library makes."""
-    design = best_sets(case.epsilon, case.k)
+    design = best_for_options(case.epsilon, case.k)
     return design.size, design.applied_limit
 
 

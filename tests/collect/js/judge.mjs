@@ -80,10 +80,11 @@ export async function judge(rr, { surveys, reports, draws, settings, withdrawals
     if (said.join() !== answers.join()) wrong.push(`draw ${draw} of ${JSON.stringify(design)}: ${said}`);
     judged++;
   }
-  for (const { design, draw, answers } of sets) {
-    const made = new rr.SetDesign(design.options, design.size, rr.parseFraction(design.p));
+  for (const { design, draw, answers, truths } of sets) {
+    const p = rr.parseFraction(design.p);
+    const made = design.field ? new rr.BlockDesign(design.field, design.dimension, p) : new rr.SetDesign(design.options, design.size, p);
     const source = (bytes) => (bytes.set(draw.match(/../g).map((pair) => parseInt(pair, 16))), bytes);
-    const said = answers.map((_, truth) => rr.randomiseChoice(truth, made, source));
+    const said = answers.map((_, place) => rr.randomiseChoice(truths ? truths[place] : place, made, source));
     if (said.join() !== answers.join()) wrong.push(`draw ${draw} of ${JSON.stringify(design)}: ${said}`);
     judged++;
   }

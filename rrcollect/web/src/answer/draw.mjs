@@ -2,11 +2,12 @@
 /**
  * One answer to one truth, without a ledger: for programs that keep account of their draws themselves.
  */
-import { drawnBit, drawnNumber, drawnSet, systemSource } from "../design/sampling.mjs";
+import { drawnBit, drawnNumber, systemSource } from "../design/sampling.mjs";
 
 /**
  * @import { NumberLike } from "../design/parameters.mjs"
  * @import { Range, Source } from "../design/sampling.mjs"
+ * @import { BlockDesign } from "../design/blocks.mjs"
  * @import { SetDesign } from "../design/sets.mjs"
  * @import { Design } from "../design/yes_no.mjs"
  */
@@ -17,10 +18,10 @@ export function randomise(truth, design, source = systemSource) {
   return drawnBit(truth, design.thresholds(), source);
 }
 
-/** The set to send instead of the truth (the number of an option), one character per option.
- * @param {number} truth @param {SetDesign} design @param {Source} [source] @returns {string} */
+/** What to send instead of the truth (the number of an option): a set, one character per option, or the number of a block.
+ * @param {number} truth @param {SetDesign | BlockDesign} design @param {Source} [source] @returns {string} */
 export function randomiseChoice(truth, design, source = systemSource) {
-  return drawnSet(truth, design.thresholds(), design.options, design.size, source);
+  return design.draw(truth, null, source);
 }
 
 /** The bit to send instead of a number in [low, high].  A number is taken as the binary fraction it is, a text such as "38.5" as it

@@ -14,6 +14,7 @@
  * @import { BinDesign, SeveralDesign } from "./drawn.mjs"
  * @import { Fraction } from "./fraction.mjs"
  * @import { Epsilon } from "./parameters.mjs"
+ * @import { BlockDesign } from "./blocks.mjs"
  * @import { SetDesign } from "./sets.mjs"
  * @import { Design } from "./yes_no.mjs"
  */
@@ -33,6 +34,6 @@ export class Mechanism {
   }
 }
 
-/** @typedef {Design | SetDesign | SeveralDesign | BinDesign} AnyDesign */
+/** @typedef {Design | SetDesign | SeveralDesign | BinDesign | BlockDesign} AnyDesign */
 
 /** @typedef {{epsilon: Epsilon, delta: Fraction}} Promised */

@@ -96,11 +96,8 @@ function ratioOf(given) {
 /** The set to send instead of the number of an option, one character per option; drawn for the first option and turned by the
  * truth. @param {unknown} truth @param {bigint} limit @param {number} options @param {number} size @param {Source} source @returns {string} */
 export function drawnSet(truth, limit, options, size, source) {
-  if (typeof truth !== "number" || !Number.isInteger(truth) || truth < 0 || truth >= options) {
-    return refuse("BadTruth", `the truth must be the number of an option, 0 to ${options - 1}; what was given is not shown`);
-  }
-  const said = size === 1 ? oneOption(limit, options, source) : severalOptions(limit, options, size, source);
-  const all = (1n << BigInt(options)) - 1n, turned = ((said << BigInt(truth)) | (said >> BigInt(options - truth))) & all;
+  const index = optionNumber(truth, options), said = size === 1 ? oneOption(limit, options, source) : severalOptions(limit, options, size, source);
+  const all = (1n << BigInt(options)) - 1n, turned = ((said << BigInt(index)) | (said >> BigInt(options - index))) & all;
   return [...turned.toString(2).padStart(options, "0")].reverse().join("");
 }
 
@@ -115,11 +112,24 @@ function oneOption(each, options, source) {
 function severalOptions(limit, options, size, source) {
   let bound = 1n;
   for (let i = 1; i <= size; i++) bound *= BigInt(options - i);
+  const { inside, number } = drawnBelow(limit, bound, source);
+  return chosenSet(inside, number, options, size);
+}
+
+/** The truth as the number of an option. @param {unknown} truth @param {number} options @returns {number} */
+export function optionNumber(truth, options) {
+  if (typeof truth === "number" && Number.isInteger(truth) && truth >= 0 && truth < options) return truth;
+  return refuse("BadTruth", `the truth must be the number of an option, 0 to ${options - 1}; what was given is not shown`);
+}
+
+/** Whether the first 64 bits are below the limit, and a uniform whole number below the bound.
+ * @param {bigint} limit @param {bigint} bound @param {Source} source */
+export function drawnBelow(limit, bound, source) {
   const length = Math.ceil(bitLength(bound) / 8) + 8, accepted = ((1n << BigInt(8 * length)) / bound) * bound;
   const drawn = randomBytes(8 + length, source), inside = Number(wholeNumberOf(drawn.subarray(0, 8)) < limit);
   let number = wholeNumberOf(drawn.subarray(8));
   while (number >= accepted) number = wholeNumberOf(randomBytes(length, source)); // never a remainder that favours somebody
-  return chosenSet(inside, number % bound, options, size);
+  return { inside, number: number % bound };
 }
 
 /** Floyd's sampling among the other options; its first element gives way to the truth, option 0, if that is in.

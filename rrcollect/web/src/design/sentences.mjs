@@ -214,3 +214,20 @@ export function binSentences(ofOne, ratio) {
 export function binTold(ratio) {
   return [{ key: "sent_bin" }, meaning(ratio, "means_bin_", "means_number")];
 }
+
+// ---- blocks of a space ----------------------------------------------------------------------------------------------
+
+/** Of groups of so many of so many options, fixed beforehand; `out` is the chance that the truth is not in it.
+ * @param {number} options @param {number} size @param {Fraction} out @param {Ratio} ratio @returns {Sentences} */
+export function blockSentences(options, size, out, ratio) {
+  const sizes = { size: String(size), options: String(options) }, ofSets = setSentences(options, size, out, ratio);
+  const always = { key: "choice_block_always", places: sizes };
+  if (!out.sign()) return { ...ofSets, happens: always, drawn: always };
+  const happens = { key: "block_drawn", places: { share: inWords("case", out), ...sizes } };
+  return { ...ofSets, happens, drawn: { key: "choice_block", places: { share: often(out), ...sizes } } };
+}
+
+/** What was sent, and what it can tell, of one block. @param {string} answer @param {Ratio} ratio @returns {[Said, Said]} */
+export function blockTold(answer, ratio) {
+  return [{ key: "sent_block", places: { number: answer } }, setTold("", 2, ratio)[1]];
+}

@@ -3,6 +3,7 @@
  * What is asked, with which design, under which promise.
  */
 import { BinDesign, MOST_BINS, MOST_SEVERAL, SeveralDesign } from "../design/drawn.mjs";
+import { BlockDesign, isSpace } from "../design/blocks.mjs";
 import { ONE, whole } from "../design/fraction.mjs";
 import { Epsilon, SIGNED, parseFraction } from "../design/parameters.mjs";
 import { tells } from "../design/sentences.mjs";
@@ -42,6 +43,11 @@ const DESIGNS = {
   bins: {
     fields: () => ({ bins: needBins, p: needProbability }),
     made: ({ bins, p }) => new BinDesign(bins, p), learns: ({ c }) => c.sign() > 0, why: "p is not above 1/2",
+  },
+  field: {
+    fields: () => ({ field: integer(2, 645), dimension: integer(3, 28), p: needProbability }),
+    made: ({ field, dimension, p }) => (isSpace(field, dimension) ? new BlockDesign(field, dimension, p) : refuse("MalformedDocument", `there is no space of dimension ${dimension} over ${field}`)),
+    learns: ({ c }) => c.sign() > 0, why: "p is not above the share of options in a block",
   },
   p00: {
     fields: () => ({ p00: needProbability, p11: needProbability }),
