@@ -37,7 +37,7 @@ MOST = {
     "public names at the top": 72,
     "result classes": 20,
     "modules": 225,
-    "lines of Python": 43_100,
+    "lines of Python": 43_400,
     "type tests": 0,
     "deep imports in tests": 250,
 }
