@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 from rrcollect.design.bins import BinDesign, worst_variance
 from rrcollect.design.blocks import BlockDesign
@@ -53,7 +53,7 @@ def optimal_design(
     prevalence: Prevalence | None = None,
     options: int,
     criterion: Literal["variance", "regret"] = "variance",
-) -> SetDesign | BlockDesign: ...
+) -> Any: ...  # a SetDesign or a BlockDesign
 @overload
 def optimal_design(epsilon: EpsilonLike, *, bins: int) -> BinDesign | SetDesign: ...
 @overload
