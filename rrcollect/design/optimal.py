@@ -37,7 +37,7 @@ Prevalence = NumberLike | tuple[NumberLike, NumberLike] | Prior
 
 
 @overload
-def optimal_design(  # type: ignore[overload-overlap] # two options are yes and no
+def optimal_design(
     epsilon: EpsilonLike | Promise,
     delta: NumberLike = 0,
     *,
