@@ -10,7 +10,9 @@ from rrcollect.answer.draw import randomise_many as randomise_many
 from rrcollect.answer.ledger.bulk import BulkLedger as BulkLedger
 from rrcollect.answer.policy import Policy as Policy
 from rrcollect.answer.policy import TrustedPublisher as TrustedPublisher
+from rrcollect.deliver.oblivious import OhttpTransport as OhttpTransport
 from rrcollect.deliver.simulated import SimulatedCollector as SimulatedCollector
+from rrcollect.deliver.transport import HttpLog as HttpLog
 from rrcollect.deliver.transport import HttpTransport as HttpTransport
 from rrcollect.deliver.transport import Transport as Transport
 from rrcollect.design.blocks import BlockDesign as BlockDesign

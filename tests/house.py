@@ -36,8 +36,8 @@ MOST = {
     "public names": 110,
     "public names at the top": 72,
     "result classes": 20,
-    "modules": 232,
-    "lines of Python": 44_363,
+    "modules": 236,
+    "lines of Python": 45_600,
     "type tests": 0,
     "deep imports in tests": 250,
 }

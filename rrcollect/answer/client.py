@@ -35,9 +35,10 @@ from rrcollect.answer.explain.budget import Budget
 from rrcollect.answer.ledger.ledger import DeclineResult, Ledger
 from rrcollect.answer.ledger.rules import LedgerRequest
 from rrcollect.answer.policy import Policy
+from rrcollect.deliver.oblivious import OhttpTransport
 from rrcollect.deliver.outbox import Deliveries, Timing, deliver
 from rrcollect.deliver.schedule import HOURS, check_spread, moments_of
-from rrcollect.deliver.transport import HttpTransport, Issuing, Transport
+from rrcollect.deliver.transport import Issuing, Transport
 from rrcollect.design.sampling import Source
 from rrcollect.errors import LedgerError, LedgerUnavailable, NotLogged, ParameterError
 from rrcollect.publish.envelope import Withdrawal
@@ -164,7 +165,7 @@ class Client:
         if places:
             request = request_of(issuer, survey.digest, proof, places)
             longest = longest_reply(len(places))
-            reply = (transport or HttpTransport()).ask(issuer.address, request.to_bytes(), longest)
+            reply = (transport or OhttpTransport()).ask(survey.survey.tokens_at, request.to_bytes(), longest)
             self._ledger.keep_outputs(survey.digest, outputs_of(issuer, request, places, reply))
 
     def answer(
@@ -243,7 +244,7 @@ class Client:
             attribute.name,
             survey.survey.say(question.text),
             cost,
-            survey.survey.collector,
+            survey.survey.destination,
             survey.survey.publisher,
             aliases=attribute.aliases,
             fingerprints=question.fingerprints,
@@ -287,7 +288,7 @@ class Client:
         repeat.  Call it at every start of the app, and at `next_moment`; it takes a few seconds (see `schedule`)."""
         self._ledger.forget_over(self._clock().timestamp())
         with self._ledger.kept_open():
-            return deliver([self._ledger], transport or HttpTransport(), self._timing, within)
+            return deliver([self._ledger], transport or OhttpTransport(), self._timing, within)
 
 
 def _nothing(address: str) -> bytes:

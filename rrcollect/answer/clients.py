@@ -31,9 +31,10 @@ from rrcollect.answer.client import Client
 from rrcollect.answer.ledger.guard import append, sync_folder
 from rrcollect.answer.ledger.ledger import Ledger
 from rrcollect.answer.policy import Policy
+from rrcollect.deliver.oblivious import OhttpTransport
 from rrcollect.deliver.outbox import Deliveries, Timing, deliver
 from rrcollect.deliver.schedule import HOURS, check_spread
-from rrcollect.deliver.transport import HttpTransport, Transport
+from rrcollect.deliver.transport import Transport
 from rrcollect.design.sampling import Source
 from rrcollect.errors import AnswerRefused, LedgerError, LedgerUnavailable, ParameterError
 
@@ -142,7 +143,7 @@ class Clients:
                 except LedgerError as error:
                     trouble.append(error)
             try:
-                found = deliver(ledgers, HttpTransport() if transport is None else transport, self._timing, within)
+                found = deliver(ledgers, OhttpTransport() if transport is None else transport, self._timing, within)
             finally:
                 if passes.alone():
                     for closed in (self._folder / "interviews").glob("*" + CLOSED):

@@ -61,7 +61,7 @@ class SimulatedCollector:
 
     def send(self, destination: str, body: bytes) -> None:
         """Take a report, or say why not."""
-        if destination not in {survey.collector for survey in self.surveys.values()}:
+        if destination not in {survey.destination for survey in self.surveys.values()}:
             raise TransportFailed(f"simulated: none of these surveys has its reports sent to {shown(destination)}")
         with self._one_at_a_time:
             failure = next(self._failures, "none")
@@ -78,7 +78,12 @@ class SimulatedCollector:
         keys = None if request is None else self.keys.get(request.survey)
         with self._one_at_a_time:
             failure = next(self._failures, "none")
-            if failure == "before" or keys is None or request is None or keys.issuer.address != issuer:
+            if (
+                failure == "before"
+                or keys is None
+                or request is None
+                or self.surveys[request.survey].tokens_at != issuer
+            ):
                 raise IssuerFailed("simulated: the request was lost")
             if not keys.fits(request):
                 raise TokensRefused(f"malformed: {REFUSALS['malformed'][1]}")

@@ -30,6 +30,7 @@ import socket
 import ssl
 import threading
 import time
+from collections.abc import Mapping
 from typing import Any, Protocol
 from urllib.parse import SplitResult, urlsplit
 
@@ -92,19 +93,29 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
 
     def send(self, destination: str, body: bytes) -> None:
         """One POST; see the module's text for the outcomes."""
-        judge(destination, *self._exchanged(destination, body, LONGEST_REPLY))
+        if str(destination).startswith("{"):
+            raise WrongAddress(
+                "this survey's reports leave through its relay and no other way: use OhttpTransport.  Nothing was sent"
+            )
+        judge(destination, *self.exchange(destination, body, HEADERS, LONGEST_REPLY))
 
     def ask(self, issuer: str, body: bytes, longest: int) -> bytes:
         """What the issuer at this address replies to a request for tokens, of so many bytes at most."""
-        return judged_by_issuer(issuer, *self._exchanged(issuer, body, max(longest, LONGEST_REPLY)))
+        if issuer.startswith("{"):
+            raise IssuerFailed("this survey's tokens are asked for through its relay: use OhttpTransport")
+        return judged_by_issuer(issuer, *self.exchange(issuer, body, HEADERS, max(longest, LONGEST_REPLY)))
 
-    def _exchanged(self, destination: str, body: bytes, longest: int) -> tuple[int, bytes]:
-        """The status and the beginning of the reply to one POST."""
-        connection, target = self._connection(destination)
+    def exchange(
+        self, address: str, body: bytes, headers: Mapping[str, str], longest: int, patience: float | None = None
+    ) -> tuple[int, bytes]:
+        """The status of the reply to one POST, and its first `longest` bytes and one more; `patience` in seconds, if it
+        is not the timeout."""
+        patience = self._timeout if patience is None else patience
+        connection, target = self._connection(address, patience)
         replies = _kept_replies(connection)
-        deadline = threading.Timer(self._timeout, _hang_up, [connection])  # for the whole exchange, byte by byte
+        deadline = threading.Timer(patience, _hang_up, [connection])  # for the whole exchange, byte by byte
         deadline.daemon = True
-        end = time.monotonic() + self._timeout
+        end = time.monotonic() + patience
         deadline.start()
         with self._lock:
             self._open.add(connection)
@@ -112,9 +123,9 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
             connection.connect()
             if time.monotonic() >= end:  # the timer found nothing to hang up on while the connection was being made
                 raise TimeoutError
-            connection.request("POST", target, body=body, headers=HEADERS)
+            connection.request("POST", target, body=body, headers=dict(headers))
             with connection.getresponse() as response:
-                status, said = response.status, response.read(longest + 1)
+                return response.status, response.read(longest + 1)
         except (OSError, ValueError, http.client.HTTPException) as error:
             way = "" if self._relay is None else " through the relay"
             raise TransportFailed(f"the collector could not be reached{way} ({type(error).__name__})") from None
@@ -125,7 +136,6 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
             connection.close()
             with self._lock:
                 self._open.discard(connection)
-        return status, said
 
     def hang_up(self) -> None:
         """End every exchange that is under way; their `send` fails."""
@@ -133,7 +143,7 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
             for connection in self._open:
                 _hang_up(connection)
 
-    def _connection(self, destination: str) -> tuple[http.client.HTTPConnection, str]:
+    def _connection(self, destination: str, patience: float = MOST_PATIENT) -> tuple[http.client.HTTPConnection, str]:
         """A connection of its own, not yet opened, and the path to post to."""
         read = _parts(destination)
         if read is None or (read[0].scheme == "http" and read[1] not in LOCAL_HOSTS):
@@ -152,10 +162,10 @@ on this machine.  Nothing was sent; the survey's publisher has to mend it
         if secure:
             context = self._context or ssl.create_default_context()
             connection: http.client.HTTPConnection = http.client.HTTPSConnection(
-                *first, timeout=self._timeout, context=context
+                *first, timeout=patience, context=context
             )
         else:
-            connection = http.client.HTTPConnection(*first, timeout=self._timeout)
+            connection = http.client.HTTPConnection(*first, timeout=patience)
         if self._relay is not None:
             connection.set_tunnel(host, port)
         return connection, (parts.path or "/") + (f"?{parts.query}" if parts.query else "")

@@ -71,10 +71,12 @@ class Relay(Document):
             raise ValueError("the keys of the gateway follow one another without a gap")
         return self
 
-    def fault(self, collector: str, opens: datetime | None, expires: datetime) -> str | None:
+    def fault(self, collector: str, issuer: str | None, opens: datetime | None, expires: datetime) -> str | None:
         """What does not fit the survey around it."""
         if collector.split("/")[:3] == self.address.split("/")[:3] or not collector.startswith("http"):
             return "the relay is another host than the collector, and the reports go to a collector"
+        if issuer is not None and issuer.split("/")[:3] != collector.split("/")[:3]:
+            return "with a relay the issuer is at the collector's host: what is sealed is opened there"
         if self.keys[-1].closes < expires or (opens is not None and self.keys[0].opens > opens):
             return "the keys of the gateway are there from the survey's opening until it expires"
         return None

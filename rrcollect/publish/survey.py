@@ -26,6 +26,7 @@ from rrcollect.publish.envelope import WITHDRAWAL_TYPE, Withdrawal, add_signatur
 from rrcollect.publish.issuer import Issuer, TokenSecret, places_of
 from rrcollect.publish.keys import PublicKey, SigningKey
 from rrcollect.publish.question import Question, at
+from rrcollect.publish.relay import Relay
 from rrcollect.publish.survey_fields import SurveyFields
 from rrcollect.publish.survey_file import fields_of, read_survey
 
@@ -67,6 +68,7 @@ class Survey(SurveyFields):
             privacy: str | Mapping[str, str] = ...,
             thanks: str | Mapping[str, str] = ...,
             look: Look = ...,
+            relay: Relay | dict[str, Any] | None = ...,
             origins: list[str] | tuple[str, ...] = ...,
             frames: list[str] | tuple[str, ...] = ...,
             opens: datetime | str | None = ...,

@@ -29,6 +29,7 @@ from rrcollect.publish.document import (
 from rrcollect.publish.envelope import LARGEST_ENVELOPE
 from rrcollect.publish.issuer import Issuer, places_of
 from rrcollect.publish.question import MOST_ROUNDS, Question
+from rrcollect.publish.relay import Relay
 
 MOST_QUESTIONS = 200
 
@@ -51,6 +52,7 @@ class SurveyFields(SignedDocument):
     thanks: Passages = Field(default_factory=Frozen)
     look: Look = Field(default_factory=Look)
     collector: Address
+    relay: Relay | None = None
     origins: Origins = ()
     frames: Origins = ()
     opens: Moment | None = None
@@ -93,7 +95,25 @@ class SurveyFields(SignedDocument):
             raise ValueError("an origin is listed twice")
         if self.issuer is not None:
             self._check_issuer(self.issuer)
+        return self._with_relay()
+
+    def _with_relay(self) -> Self:
+        issuer = None if self.issuer is None else self.issuer.address
+        fault = None if self.relay is None else self.relay.fault(self.collector, issuer, self.opens, self.expires)
+        if fault is not None:
+            raise ValueError(fault)
         return self
+
+    @property
+    def destination(self) -> str:
+        """Where its reports go; with a relay, an address that only a transport by that relay knows."""
+        return self.collector if self.relay is None else self.relay.destination(self.collector)
+
+    @property
+    def tokens_at(self) -> str:
+        """Where its tokens are asked for, likewise; "" without an issuer."""
+        address = "" if self.issuer is None else self.issuer.address
+        return address if self.relay is None else self.relay.destination(address)
 
     def _check_issuer(self, issuer: Issuer) -> None:
         if not self.invite_only or self.collector == CARRIED:

@@ -26,7 +26,7 @@ from server_agg.cli.sources import read_envelope, trusted
 from server_agg.cli.terminal import Incomplete, Output, plain
 
 if TYPE_CHECKING:
-    from rrcollect import Client, HttpTransport, Question
+    from rrcollect import Client, OhttpTransport, Question
     from rrcollect.answer.acceptance import AcceptedSurvey
     from rrcollect.answer.draw import Truth
     from rrcollect.deliver.outbox import Deliveries
@@ -51,11 +51,11 @@ def add_answer(parser: ArgumentParser) -> None:
 
 def answer(options: Namespace) -> Output:
     """Show what would be sent, ask, answer, deliver."""
-    from rrcollect import Client, EveryAttributeOf, HttpTransport, Policy, TrustedPublisher
+    from rrcollect import Client, EveryAttributeOf, OhttpTransport, Policy, TrustedPublisher
     from rrcollect.deliver.schedule import check_spread
     from rrcollect.errors import AlreadyAnswered
 
-    transport, spread = HttpTransport(relay=options.relay), check_spread(options.spread)
+    transport, spread = OhttpTransport(relay=options.relay), check_spread(options.spread)
     keys = trusted(options)
     read, data = read_envelope(options.survey, keys)
     policy, publisher = Policy([TrustedPublisher(read.publisher, keys)]), read.publisher
@@ -88,7 +88,7 @@ def answer(options: Namespace) -> Output:
     return Output(budget.export(language), words, code=code)
 
 
-def _delivered(client: Client, transport: HttpTransport, spread: float) -> Deliveries:
+def _delivered(client: Client, transport: OhttpTransport, spread: float) -> Deliveries:
     """What became of the reports; an address that cannot work is a reason to wait, and is said."""
     from rrcollect.deliver.outbox import Deliveries
     from rrcollect.deliver.schedule import SECONDS

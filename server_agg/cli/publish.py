@@ -33,12 +33,23 @@ class CannotUpload(RRCollectError):
 def add_keygen(parser: ArgumentParser) -> None:
     """Options of `keygen`."""
     words = "the file for the private key; its public half goes to FILE.pub"
-    add(parser, out(words, required=True), ("--password", bool, f"encrypt it (asks, or takes {PASSWORD})"))
+    add(
+        parser,
+        out(words, required=True),
+        ("--password", bool, f"encrypt it (asks, or takes {PASSWORD})"),
+        ("--gateway", str, "keys for a gateway of oblivious HTTP instead, one for every 30 days until this day",
+         {"metavar": "YYYY-MM-DD"}),
+    )  # fmt: skip
 
 
 def keygen(options: Namespace) -> Output:
     """A new signing key, readable by its owner only."""
     from rrcollect import SigningKey
+
+    if options.gateway is not None:
+        from server_agg.cli.serve import gateway_keys
+
+        return gateway_keys(options)
 
     public = Path(f"{options.out}.pub")
     refuse_existing(public, force=None)

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import os
 import secrets
 from argparse import ArgumentParser, BooleanOptionalAction, Namespace
 from contextlib import suppress
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rrcollect.errors import ParameterError
 from server_agg.cli.options import SURVEY, TRUST, add
 from server_agg.cli.sources import read_envelope, read_keys
 from server_agg.cli.terminal import CannotWrite, Incomplete, Output, os_error_hint
@@ -131,3 +134,18 @@ def _published(options: Namespace, settings: CollectorSettings) -> list[Catalogu
         named = [key.raw.hex() for key in keys]
         envelopes = [read_envelope(path, keys)[1] for path in options.survey]
         return [Catalogue(store.shelf).publish(envelope, named, floor=settings.minimum)[0] for envelope in envelopes]
+
+
+def gateway_keys(options: Namespace) -> Output:
+    """New keys of a gateway, and what the survey says of them."""
+    from server_agg.collect.http.gateway import GatewayKeys
+
+    try:
+        until = datetime.strptime(options.gateway, "%Y-%m-%d").replace(tzinfo=UTC)
+    except ValueError:
+        raise ParameterError("--gateway", options.gateway, "a day such as 2027-01-31") from None
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    keys = [key.to_wire() for key in GatewayKeys.make(options.out, today, until).public()]
+    listed = json.dumps(keys).replace('": ', '" = ')  # TOML takes quoted names
+    words = f"private keys: {options.out} (for the collector alone)\nin the survey:\n[relay]\nkeys = {listed}"
+    return Output({"private": str(options.out), "keys": keys}, words)

@@ -69,7 +69,8 @@ def variable(name: str) -> str:
 
 
 OWN_ADDRESSES = (
-    "assets", "livez", "log", "metrics", "openapi.json", "owner", "r", "readyz", "reports", "results", "s", "surveys"
+    "assets", "gateway", "livez", "log", "metrics", "openapi.json", "owner", "r", "readyz", "reports", "results", "s",
+    "surveys",
 )  # fmt: skip
 
 
@@ -122,6 +123,9 @@ class CollectorSettings(BaseModel):
     )
     log_name: str = Field("", description="the name under which it signs, such as collect.example.org/log")
     log_witnesses: str = Field("", description="the keys of the log's witnesses, with spaces between them")
+    gateway_keys: str | None = Field(
+        None, description="the file of keys of a gateway for oblivious HTTP (from `rrcollect keygen --gateway`)"
+    )
     stop_seconds: Count = Field(30, description="seconds for what was accepted, when it is told to stop")
     log_seconds: Annotated[float, Field(ge=1)] = Field(900.0, description="seconds between two counts in the log")
 

@@ -99,7 +99,8 @@ def test_the_flip_test_catches_a_verifier_that_ignores_spelling(monkeypatch):
     class Lenient(module.Envelope):
         payload: Annotated[bytes, PlainValidator(lambda value: base64.b64decode(value + "=="))]
 
-    signed = envelope()
+    padded = (made for made in (envelope(name="s" * n) for n in (1, 2)) if b'="' in made.partition(b"payloadType")[0])
+    signed = next(padded)  # base64 has stray bits where it is padded
     monkeypatch.setattr(module, "Envelope", Lenient)
     assert accepted_flips(signed) > 0
 

@@ -34,6 +34,7 @@ def node(*arguments, **options):
         "delivery",
         "ledger",
         "log",
+        "oblivious",
         "misbehaving",
         "clocks",
         "words",

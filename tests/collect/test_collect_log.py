@@ -218,7 +218,7 @@ def test_a_split_view_is_noticed_by_the_device_the_command_and_the_monitor(runni
     device = client(tmp_path, policy=demands(running))
     device.accept(signed.read_bytes())
     command = ["verify", str(signed), "--trust", str(trust), "--log", LOG.text, "--log-at", f"{running.url}/log"]
-    monitor = [sys.executable, str(ROOT / "examples/log_monitor.py"), f"{running.url}/log", LOG.text, str(state)]
+    monitor = [sys.executable, str(ROOT / "deploy/log_monitor.py"), f"{running.url}/log", LOG.text, str(state)]
     running.page_of(version=2)
     assert main(command) == 0
     assert "has 2 surveys that this publisher named 'clean-sport'" in capsys.readouterr().out

@@ -94,7 +94,7 @@ def test_a_prefix_is_not_one_of_the_addresses_below_it():
     """A proxy may take the prefix away: what is left must not be read as a prefix again."""
     routes = [Path(module.__file__).read_text(encoding="utf-8") for module in (app, survey_routes, log_routes)]
     first = {path.split("/")[1] for text in routes for path in re.findall(r'Route\("(/[^"]*)"', text)} - {""}
-    assert sorted(first) == list(OWN_ADDRESSES)
+    assert sorted(first | {"gateway"}) == list(OWN_ADDRESSES)  # which is in front of the routes
 
 
 def test_the_command_and_the_guide_list_every_setting(capsys):

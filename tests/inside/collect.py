@@ -8,6 +8,7 @@ from server_agg.collect.http import pages
 from server_agg.collect.http.app import Collector
 from server_agg.collect.http.bodies import BodyBudget, body_of
 from server_agg.collect.http.findings import HEAD, as_csv
+from server_agg.collect.http.gateway import Gateway, GatewayKeys
 from server_agg.collect.http.pages import asset
 from server_agg.collect.issuing import Issuing
 from server_agg.collect.serve import server_config

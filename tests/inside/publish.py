@@ -7,6 +7,7 @@ from rrcollect.publish.envelope import LARGEST_ENVELOPE, SURVEY_TYPE, WITHDRAWAL
 from rrcollect.publish.issuer import input_of
 from rrcollect.publish.kinds import YesNo
 from rrcollect.publish.log import LogRule, read_checkpoint, survey_entry
+from rrcollect.publish.relay import Relay
 from rrcollect.publish.report import COMPARED, LARGEST_REPORT, STATUS, ReportRow, fault
 from rrcollect.publish.texts import words
 from rrcollect.publish.tickets import (

@@ -33,6 +33,7 @@ from tests.vectors.parts import (
     segments,
     times,
 )
+from tests.vectors.relay_cases import RELAY
 from tests.vectors.survey_cases import good
 
 ORIGINS = [f"https://s{number}.example.org" for number in range(16)]
@@ -184,6 +185,8 @@ def surveys() -> Iterator[tuple[dict[str, Any], str | None, bool]]:
     yield {**SURVEY, **told, "segments": numbered}, "fa", False
     yield {**SURVEY, "rounds": times("11-01", "11-02", "11-02", "12-31"), "questions": [
         {**QUESTION, "rounds": 2, "help": {"en": "Think of last year.\nAll of it."}}]}, None, False  # fmt: skip
+    yield {**SURVEY, "relay": RELAY}, None, False
+    yield {**SURVEY, "relay": RELAY, "origins": ORIGINS[:1]}, "fr", True
     wide, long = FAMILY * 60 + "清洁运动" * 40, "word " * 60 + "w" * 90 + " end"
     for text in (FORGED, wide, long, "a\n\nb", PERSIAN * 20, "x" * 76, "x" * 77, "x" * 75 + " y", "x" * 76 + " y"):
         yield {**SURVEY, "questions": [{**QUESTION, "text": {"en": text}, "help": {"en": text}}]}, None, False

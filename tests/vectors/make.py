@@ -34,6 +34,7 @@ from tests.vectors.explained_cases import explained
 from tests.vectors.log_cases import bad_logged, good_logged
 from tests.vectors.parts import NOW, POLICY, SURVEY, b64
 from tests.vectors.question_cases import bad_fits, bad_kinds, bad_numbers, bad_questions
+from tests.vectors.relay_cases import bad_relays, good_relays
 from tests.vectors.report_cases import bad_reports, good_reports
 from tests.vectors.survey_cases import (
     bad_fields,
@@ -57,7 +58,7 @@ def bad() -> Iterator[tuple[str, str, bytes, dict[str, Any]]]:
     """(name, error, envelope, policy)."""
     makers = (bad_bytes, bad_parts, bad_signatures, bad_payloads, bad_fields, bad_surveys, bad_texts, bad_places,
               bad_moments, bad_segments, bad_issuers, bad_questions, bad_kinds, bad_fits, bad_numbers,
-              bad_in_order)  # fmt: skip
+              bad_relays, bad_in_order)  # fmt: skip
     for make in makers:
         for name, error, envelope in make():
             yield name, error, envelope, POLICY
@@ -67,7 +68,7 @@ def bad() -> Iterator[tuple[str, str, bytes, dict[str, Any]]]:
 
 def surveys() -> Iterator[tuple[str, Any]]:
     """(name, vector) of every signed survey."""
-    for name, envelope, policy in (*good(), *good_logged()):
+    for name, envelope, policy in (*good(), *good_logged(), *good_relays()):
         digest = hashlib.sha256(base64.b64decode(json.loads(envelope)["payload"])).hexdigest()
         yield f"good_{name}", {"now": NOW, **case(policy, digest), "digest": digest, "envelope": b64(envelope)}
     for name, error, envelope, policy in bad():

@@ -65,6 +65,7 @@ SURVEY: dict[str, Any] = {
     "thanks": {},
     "look": {"colour": None, "logo": None},
     "collector": "https://collect.example.org/reports",
+    "relay": None,
     "origins": [],
     "frames": [],
     "opens": None,

@@ -144,8 +144,9 @@ TEXT, BOOLEAN, INTEGER, LIST, MAP = {"text"}, {"true"}, {"number"}, {"list"}, {"
 SURVEY_SHAPES = {
     "name": TEXT, "version": INTEGER, "publisher": TEXT, "pilot": BOOLEAN, "language": set(), "title": set(),
     "introduction": MAP, "consent": MAP, "contact": MAP, "privacy": MAP, "thanks": MAP, "look": set(),
-    "collector": set(), "origins": LIST, "frames": LIST, "opens": {"null"}, "expires": set(), "rounds": LIST,
-    "ask": set(), "minimum": INTEGER, "invite_only": BOOLEAN, "issuer": {"null"}, "segments": MAP, "questions": set(),
+    "collector": set(), "relay": {"null"}, "origins": LIST, "frames": LIST, "opens": {"null"}, "expires": set(),
+    "rounds": LIST, "ask": set(), "minimum": INTEGER, "invite_only": BOOLEAN, "issuer": {"null"}, "segments": MAP,
+    "questions": set(),
 }  # fmt: skip
 QUESTION_SHAPES = {
     "id": TEXT, "attribute": TEXT, "kind": set(), "text": set(), "help": MAP, "design": set(), "promise": set(),

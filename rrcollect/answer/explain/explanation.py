@@ -77,8 +77,7 @@ def survey_lines(
         bits = [bits_of(survey.report_values(q)) * q.answered_rounds * ledgers for q in survey.questions]
         yield Line(say("carried_bits", count=str(max(bits) if alone else sum(bits))))
     else:
-        yield Line(say("collector"))
-        yield from theirs(survey.collector)
+        yield from _way(survey, words)
         yield Line(say("smallest_crowd", count=str(survey.minimum)))
     if survey.segments:
         yield Line(say("segments"))
@@ -87,6 +86,14 @@ def survey_lines(
         yield Line(say("invite"))
     yield Line(say("decline"))
     yield Line(say("device"))
+
+
+def _way(survey: Survey, words: Words) -> Iterator[Line]:
+    """Where the answers go, and who sees what on the way."""
+    there = [("relay", survey.relay.operator), ("relay_to", survey.collector)] if survey.relay else []
+    for key, named in there or [("collector", survey.collector)]:
+        yield Line(words.say(key))
+        yield Line(named, foreign=True)
 
 
 def _segments(survey: Survey, language: str | None) -> Iterator[str]:

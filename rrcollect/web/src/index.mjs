@@ -26,6 +26,7 @@ export { Words, direction, loadWords } from "./answer/explain/words.mjs";
 export { IndexedDBLedger } from "./answer/ledger/indexed_db.mjs";
 export { MemoryLedger, broughtForward } from "./answer/ledger/ledger.mjs";
 export { Policy } from "./answer/policy.mjs";
+export { OhttpTransport } from "./deliver/oblivious.mjs";
 export { HttpTransport } from "./deliver/transport.mjs";
 export { BinDesign, SeveralDesign } from "./design/drawn.mjs";
 export { BlockDesign } from "./design/blocks.mjs";

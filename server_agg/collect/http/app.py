@@ -26,6 +26,7 @@ from starlette.responses import RedirectResponse, Response
 from starlette.routing import Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from rrcollect.publish.survey import Survey
 from server_agg.collect.catalogue import LOOK_AGAIN, Catalogue
 from server_agg.collect.group_commit import GroupCommit
 from server_agg.collect.housekeeping import keep_house
@@ -99,6 +100,13 @@ def below(prefix: str, app: ASGIApp) -> ASGIApp:
             await app(scope, receive, send)
 
     return placed
+
+
+def gateway(app: ASGIApp, keys: str, seconds: float) -> ASGIApp:
+    """The application, with a gateway for oblivious HTTP in front of it."""
+    from server_agg.collect.http.gateway import Gateway, GatewayKeys
+
+    return Gateway(app, GatewayKeys(keys), seconds=seconds)
 
 
 def create_app(
@@ -181,6 +189,8 @@ class Collector:
             await (intake if reports else app)(scope, receive, send)
 
         guarded = below(self.settings.prefix, Guard(at_once, self._lists))
+        if self.settings.gateway_keys is not None:
+            guarded = gateway(guarded, self.settings.gateway_keys, self.settings.body_seconds)
         return CollectorApp(guarded, partial(self._lifespan, None))
 
     @asynccontextmanager
@@ -246,7 +256,7 @@ class Collector:
         prefix = self.surveys.prefix(request)
         page, status = pages.survey_page(listed, origin, words_for(request.scope), prefix, logged)
         headers = {"cache-control": "no-cache", "vary": "accept-language"}
-        headers |= survey_policy(listed.survey.collector, listed.survey.frames) if status == 200 else {}
+        headers |= _page_policy(listed.survey) if status == 200 else {}
         return Response(page, status, headers, "text/html")
 
     async def board_page(self, request: Request) -> Response:
@@ -304,6 +314,10 @@ class Collector:
         """GET /openapi.json"""
         settings = self.settings
         return reply(pages.description(settings.list_limit, MOST_MADE, public_results=settings.public_results))
+
+
+def _page_policy(survey: Survey) -> dict[str, str]:
+    return survey_policy(survey.collector, survey.frames, survey.relay.address if survey.relay else None)
 
 
 def _page(page: str, *, framed: bool = False) -> Response:

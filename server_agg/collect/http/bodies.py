@@ -59,11 +59,19 @@ def header(scope: Scope, name: bytes) -> bytes | None:
     return None
 
 
-async def body_of(scope: Scope, receive: Receive, *, limit: int, seconds: float, budget: BodyBudget) -> bytes:
-    """The body of a JSON request, or a `Refusal`."""
-    kind = header(scope, b"content-type")
-    if kind is None or kind.partition(b";")[0].strip().lower() != b"application/json":
-        raise Refusal(415, "content_type", "send application/json")
+async def body_of(
+    scope: Scope,
+    receive: Receive,
+    *,
+    limit: int,
+    seconds: float,
+    budget: BodyBudget,
+    kind: bytes = b"application/json",
+) -> bytes:
+    """The body of a request of this type, or a `Refusal`."""
+    given = header(scope, b"content-type")
+    if given is None or given.partition(b";")[0].strip().lower() != kind:
+        raise Refusal(415, "content_type", f"send {kind.decode()}")
     if header(scope, b"content-encoding") not in (None, b"identity"):
         raise Refusal(415, "content_encoding", "send the body as it is, not compressed")
     length = header(scope, b"content-length")

@@ -117,14 +117,15 @@ def own_path(scope: Scope) -> str:
     return path[len(root) :] if root and (path == root or path.startswith(root + "/")) else path
 
 
-def survey_policy(collector: str, frames: Iterable[str] = ()) -> dict[str, str]:
-    """The policy of a survey's page, which sends reports to the survey's collector (usually, but not always, here),
-    shows the logo that stands in the signed survey, and may stand inside pages of these origins.
+def survey_policy(collector: str, frames: Iterable[str] = (), relay: str | None = None) -> dict[str, str]:
+    """The policy of a survey's page, which sends reports to the survey's collector (usually, but not always, here), or
+    to its relay and nowhere else, shows the logo that stands in the signed survey, and may stand inside pages of these
+    origins.
 
     >>> "connect-src 'self' https://collect.example.org;" in str(survey_policy("https://collect.example.org/reports"))
     True
     """
-    parts, around = urlsplit(collector), " ".join(frames) or "'none'"
+    parts, around = urlsplit(relay or collector), " ".join(frames) or "'none'"
     connect = f"'self' {parts.scheme}://{parts.netloc}"
     return {"content-security-policy": _policy(connect=connect, images=" data:", frames=around)}
 

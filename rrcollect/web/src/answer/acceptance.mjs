@@ -63,8 +63,8 @@ export async function checkTrust({ survey, digest, signers, state }, policy) {
 const VERIFIED = new WeakMap();
 
 /** A Date is the only part of a survey that JavaScript cannot freeze. @param {Survey} survey */
-function moments({ opens, expires, rounds }) {
-  return String([opens, expires, ...rounds.flatMap((times) => [times.opens, times.closes])].map((date) => date && Date.prototype.getTime.call(date)));
+function moments({ opens, expires, rounds, relay }) {
+  return String([opens, expires, ...[...rounds, ...(relay?.keys ?? [])].flatMap((times) => [times.opens, times.closes])].map((date) => date && Date.prototype.getTime.call(date)));
 }
 
 /** @param {string} name of the publisher @param {Set<string>} signers @param {Policy} policy */

@@ -15,6 +15,7 @@ import { canonicalText, isObject } from "../publish/canonical.mjs";
 import { CARRIED } from "../publish/document.mjs";
 import { hex } from "../publish/keys.mjs";
 import { truthsOf } from "../publish/kinds.mjs";
+import { destinationOf } from "../publish/relay.mjs";
 import { reportBytes, withAnswer } from "../publish/report.mjs";
 import { MOST_REPEATED, bitsOf, questionOf, reportValues } from "../publish/survey.mjs";
 import { fingerprints, say } from "../publish/texts.mjs";
@@ -229,7 +230,7 @@ export class Client {
       /** @type {Outgoing} */
       const made = {
         id, survey: digest, publisher: survey.publisher, question: questionId, round, attribute: memo?.attribute ?? attribute, words: say(survey, question.text),
-        body: withAnswer(blank, answer), destination: survey.collector, attempts: 0, earlierAttempts: 0, ...waits(),
+        body: withAnswer(blank, answer), destination: destinationOf(survey), attempts: 0, earlierAttempts: 0, ...waits(),
       };
       state.reports.push(made);
       return made;

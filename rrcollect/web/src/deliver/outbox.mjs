@@ -29,11 +29,17 @@ const AT_ONCE = 32;
  * @typedef {{ledger: {transact<T>(change: (state: {reports: Outgoing[]}) => T): Promise<T>}, spread: number, followed: Set<string>, now(): number,
  *   sleep(seconds: number, signal?: AbortSignal): Promise<void>, change<T>(id: string, what: (report: Outgoing) => T): Promise<T | null>}} Sender */
 
+/** What sends if nothing else is given: what goes by a relay is loaded when a report does. @returns {Transport} */
+function usual() {
+  const plain = new HttpTransport(), byRelay = async () => new (await import("./oblivious.mjs")).OhttpTransport();
+  return { send: async (destination, body, signal) => (destination.startsWith("{") ? await byRelay() : plain).send(destination, body, signal) };
+}
+
 /** One pass over the outbox of a client, after its settings were checked.
  * @param {Sender} client @param {{transport?: Transport, within?: number, signal?: AbortSignal | null}} given @returns {Promise<Deliveries>} */
 export async function deliver(client, given) {
   needSettings("deliver", given, ["transport", "within", "signal"]);
-  const { transport = new HttpTransport(), within = 0 } = given, signal = signalOf(given.signal ?? null);
+  const { transport = usual(), within = 0 } = given, signal = signalOf(given.signal ?? null);
   if (typeof transport?.send !== "function") badSetting("transport", typeof transport, "a transport, such as HttpTransport");
   secondsOf("within", within, LONGEST_WAIT);
   signal?.throwIfAborted();

@@ -35,7 +35,7 @@ const LONGEST_REPLY = 4096, NOT_A_COLLECTOR = [404, 405, 501];
 
 /** Returns if the collector has the report; throws what its reply means otherwise.  Only its own JSON is believed.
  * @param {string} destination @param {number} status @param {string} said */
-function judge(destination, status, said) {
+export function judge(destination, status, said) {
   /** @type {any} */
   let words = null;
   try {
@@ -71,23 +71,26 @@ function addressOf(destination) {
   return wrongAddress(destination, "not an https address, nor http on this machine");
 }
 
-/** The text of a reply; "" if it is longer than a collector's. @param {Response} response */
-async function shortText(response) {
-  const reader = response.body?.getReader(), decoder = new TextDecoder();
-  let text = "", length = 0;
+/** The bytes of a reply; none if it is longer than it may be. @param {Response} response @param {number} longest */
+async function shortReply(response, longest) {
+  const reader = response.body?.getReader(), parts = [];
+  let length = 0;
   for (let part = await reader?.read(); part && !part.done; part = await reader?.read()) {
     length += part.value.length;
-    if (length > LONGEST_REPLY) {
+    if (length > longest) {
       await reader?.cancel();
-      return "";
+      return new Uint8Array();
     }
-    text += decoder.decode(part.value, { stream: true });
+    parts.push(part.value);
   }
-  return text;
+  const whole = new Uint8Array(length);
+  parts.reduce((at, part) => (whole.set(part, at), at + part.length), 0);
+  return whole;
 }
 
 /** POST each report to the collector it was drawn for: https, or http on this machine; no cookies, no referrer, no redirects,
- * in Node a connection of its own.  The collector sees the network address; a relay cannot be named here. */
+ * in Node a connection of its own.  The collector sees the network address.  What a survey with a relay sends goes by `OhttpTransport`
+ * and no other way; another proxy cannot be named here. */
 export class HttpTransport {
   /** @param {{timeout?: number, fetch?: typeof fetch}} [given] seconds */
   constructor(given = {}) {
@@ -104,24 +107,29 @@ export class HttpTransport {
   }
   /** @param {string} destination @param {Uint8Array} body @param {AbortSignal} [signal] */
   async send(destination, body, signal) {
+    if (destination.startsWith("{")) wrongAddress("a relay", "this survey's reports leave through its relay and no other way: use OhttpTransport");
+    const headers = { "Content-Type": "application/json", Accept: "application/json" };
+    const { status, said } = await this.exchange(destination, body, headers, LONGEST_REPLY, this.timeout, signal);
+    judge(destination, status, new TextDecoder().decode(said));
+  }
+  /** One POST. @param {string} destination @param {Uint8Array} body @param {Record<string, string>} given headers
+   * @param {number} longest bytes of a reply @param {number} patience seconds @param {AbortSignal} [signal] */
+  async exchange(destination, body, given, longest, patience, signal) {
     const address = addressOf(destination), stop = new AbortController(), hangUp = () => stop.abort();
-    const headers = { "Content-Type": "application/json", Accept: "application/json", ...(globalThis.location ? {} : { Connection: "close" }) };
-    const timer = setTimeout(hangUp, this.timeout * 1000);
+    const headers = { ...given, ...(globalThis.location ? {} : { Connection: "close" }) }, timer = setTimeout(hangUp, patience * 1000);
     signal?.addEventListener("abort", hangUp);
-    let response, said;
     try {
       if (signal?.aborted) hangUp();
-      response = await this.fetch(address, {
+      const response = await this.fetch(address, {
         method: "POST", body: /** @type {any} */ (body), credentials: "omit", redirect: "error", cache: "no-store",
         referrerPolicy: "no-referrer", headers, signal: stop.signal,
       });
-      said = await shortText(response);
+      return { status: response.status, said: await shortReply(response, longest) };
     } catch {
       return refuse("TransportFailed", "the collector could not be reached");
     } finally {
       clearTimeout(timer);
       signal?.removeEventListener("abort", hangUp);
     }
-    judge(destination, response.status, said);
   }
 }

@@ -112,7 +112,7 @@ export function distinct(items) {
 
 export const ORIGIN = "(?:https://[a-z0-9](?:[a-z0-9.-]{0,251}[a-z0-9])?|http://(?:localhost|127\\.0\\.0\\.1|\\[::1\\]))(?::[1-9][0-9]{0,4})?";
 
-const ADDRESS = new RegExp(`^${ORIGIN}(?:/[A-Za-z0-9._~-]+)+$`), LONGEST_ADDRESS = 500;
+export const ADDRESS = new RegExp(`^${ORIGIN}(?:/[A-Za-z0-9._~-]+)+$`), LONGEST_ADDRESS = 500;
 /** The collector of a survey whose reports another program passes on. */
 export const CARRIED = "carried";
 

@@ -10,11 +10,13 @@ import {
 import { LARGEST_ENVELOPE } from "./envelope.mjs";
 import { textsOf } from "./kinds.mjs";
 import { MOST_ROUNDS, QUESTION, checkQuestion } from "./question.mjs";
+import { needFit, needRelay, wireRelay } from "./relay.mjs";
 import { LANGUAGE } from "./texts.mjs";
 
 /**
  * @import { Need, Segment, Texts } from "./document.mjs"
  * @import { Question } from "./question.mjs"
+ * @import { Relay } from "./relay.mjs"
  */
 
 const MOST_QUESTIONS = 200;
@@ -31,7 +33,7 @@ const SURVEY = {
   language: matching(LANGUAGE, "a language looks like 'en' or 'de-AT'"), title: byLanguage(needWords, 1),
   introduction: needPassages, consent: needPassages, contact: needPassages,
   privacy: byLanguage(matching(/^https:\/\/[!-~]{3,1990}$/, "a link begins with https://")), thanks: needPassages,
-  look: (value, place) => needFields(value, place, LOOK), collector: needCollector,
+  look: (value, place) => needFields(value, place, LOOK), collector: needCollector, relay: orNull(needRelay),
   origins: needOrigins, frames: needOrigins,
   opens: orNull(needMoment), expires: needMoment,
   rounds: (value, place) => needList(value, place, 0, MOST_ROUNDS, (item, at) => needFields(item, at, { opens: needMoment, closes: needMoment })),
@@ -44,7 +46,7 @@ const SURVEY = {
 /**
  * @typedef {Readonly<{name: string, version: number, publisher: string, pilot: boolean, language: string, title: Texts,
  *   introduction: Texts, consent: Texts, contact: Texts, privacy: Texts, thanks: Texts,
- *   look: Readonly<{colour: string | null, logo: string | null}>, collector: string, origins: readonly string[], frames: readonly string[],
+ *   look: Readonly<{colour: string | null, logo: string | null}>, collector: string, relay: Relay | null, origins: readonly string[], frames: readonly string[],
  *   opens: Date | null, expires: Date, rounds: readonly Readonly<{opens: Date, closes: Date}>[], ask: "all" | "one",
  *   minimum: number, inviteOnly: boolean, issuer: null, segments: Readonly<Record<string, Segment>>, questions: readonly Question[]}>} Survey
  */
@@ -85,6 +87,7 @@ function needConsistent(survey) {
   need(rounds.length === 0 || moments[moments.length - 1] <= expires, "rounds", "the last closes after the survey expires");
   need(rounds.length === 0 || questions.every((q) => q.rounds <= rounds.length), "rounds", "a question has more than open and close");
   need(distinct(origins) && distinct(frames), "origins", "one is listed twice");
+  needFit(survey);
 }
 
 /** Every text for people. @param {Survey} survey @returns {Texts[]} */
@@ -119,9 +122,9 @@ export function segmentValues(survey) {
 }
 
 /** The canonical bytes of a survey: what was signed. @param {Survey} survey @returns {Uint8Array} */
-export function surveyBytes({ opens, expires, rounds, questions, inviteOnly, ...rest }) {
+export function surveyBytes({ opens, expires, rounds, questions, inviteOnly, relay, ...rest }) {
   return canonical({
-    ...rest, invite_only: inviteOnly, opens: opens && writtenMoment(opens), expires: writtenMoment(expires),
+    ...rest, relay: wireRelay(relay), invite_only: inviteOnly, opens: opens && writtenMoment(opens), expires: writtenMoment(expires),
     rounds: rounds.map((times) => ({ opens: writtenMoment(times.opens), closes: writtenMoment(times.closes) })),
     questions: questions.map((q) => ({
       ...q, design: q.design.toWire(), promise: { epsilon: String(q.promise.epsilon), delta: String(q.promise.delta) },

@@ -51,7 +51,10 @@ export function surveyLines(survey, given) {
     const bits = questions.map((q) => bitsOf(reportValues(survey, q)) * drawsOf(q, ledgers)[1]);
     const all = alone ? Math.max(...bits) : bits.reduce((sum, one) => sum + one, 0);
     lines.push(ours(words.say("carried")), ours(words.say("carried_bits", { count: all })));
-  } else lines.push(ours(words.say("collector")), ...theirs(survey.collector), ours(words.say("smallest_crowd", { count: survey.minimum })));
+  } else {
+    if (survey.relay) lines.push(ours(words.say("relay")), ...theirs(survey.relay.operator));
+    lines.push(ours(words.say(survey.relay ? "relay_to" : "collector")), ...theirs(survey.collector), ours(words.say("smallest_crowd", { count: survey.minimum })));
+  }
   if (Object.keys(survey.segments).length) lines.push(ours(words.say("segments")), ...theirs(segmentsInWords(survey, language).join("\n")));
   if (survey.inviteOnly && survey.issuer === null) lines.push(ours(words.say("invite")));
   return [...lines, ours(words.say("decline")), ours(words.say("device"))];
