@@ -15,11 +15,11 @@ from itertools import pairwise, product
 import pytest
 
 from rrcollect import BlockDesign, Choice, Design, SetDesign
-from rrcollect.design import DESIGNS
 from server_agg import Tallies, open_store
 from server_agg.collect.store.database import SEALED
 from server_agg.collect.store.epochs import NOTHING_GATHERED
 from tests.inside.collect import Catalogue, crowds, incoming
+from tests.inside.design import DESIGNS
 from tests.support.collector_running import TABLES, expired, publication, report
 from tests.support.devices import KEY, question
 

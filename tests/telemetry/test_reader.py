@@ -14,7 +14,7 @@ from opentelemetry.sdk.metrics.view import ExplicitBucketHistogramAggregation, V
 
 from rrcollect import Choice, Number, Question, SigningKey, SimulatedCollector, Survey, optimal_design
 from rrcollect.telemetry import RandomisedReader, Telemetry
-from rrcollect.telemetry.reader import Metrics
+from tests.inside.telemetry import Metrics
 
 KEY = SigningKey.generate()
 EXACT = "ln 9"

@@ -16,9 +16,9 @@ import pytest
 
 from rrcollect import ParameterError, Question, SigningKey, SimulatedCollector, Survey, SurveyRefused, optimal_design
 from rrcollect.errors import KeyFileError
-from rrcollect.publish.document import RoundTimes
 from rrcollect.telemetry import Telemetry
-from rrcollect.telemetry.note import NAME, Note
+from tests.inside.publish import RoundTimes
+from tests.inside.telemetry import NAME, Note
 from tests.support.waiting import until
 
 pytestmark = pytest.mark.process
