@@ -23,6 +23,7 @@ FEW = {
     "documents": ("named bad documents in Python", "Python ignores the signature"),
     "engines": ("rows on duckdb", "one row of the files changed"),
     "dependencies": ("licences", "wrong licences and bills"),
+    "tokens": ("issuer and collector together", "not blinded"),
 }
 """What `make test` runs of each check: a claim, and a planted bug that the same search catches.  The other parts are
 `make reach`'s, part `assurance`."""

@@ -163,7 +163,7 @@ function meaning(ratio, start, plain) {
 // ---- sets of options ------------------------------------------------------------------------------------------------
 
 /** Of sets of so many options, or parts of a range; `out` is the chance that the truth is not among them.
- * @param {number} options @param {number} size @param {Fraction} out @param {Ratio} ratio @param {string} kind @returns {Sentences} */
+ * @param {number} options @param {number} size @param {Fraction} out @param {Ratio} ratio @param {string} [kind] @returns {Sentences} */
 export function setSentences(options, size, out, ratio, kind) {
   const sizes = { size: String(size), options: String(options) }, one = size === 1;
   if (kind === "number") {
@@ -177,7 +177,7 @@ export function setSentences(options, size, out, ratio, kind) {
   return { happens, drawn, proofs: [], proves: [proved(ratio, one ? "option_proves_nothing" : "set_proves_nothing", "still_option")] };
 }
 
-/** What was sent, and what it can tell, of one set. @param {string} answer @param {number} size @param {Ratio} ratio @param {string} kind @returns {[Said, Said]} */
+/** What was sent, and what it can tell, of one set. @param {string} answer @param {number} size @param {Ratio} ratio @param {string} [kind] @returns {[Said, Said]} */
 export function setTold(answer, size, ratio, kind) {
   const list = [...answer].flatMap((bit, i) => (bit === "1" ? [i + 1] : [])).join(", ");
   if (kind === "number") return [{ key: "sent_parts", places: { list } }, meaning(ratio, "means_bin_", "means_number")];
