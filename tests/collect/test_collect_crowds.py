@@ -14,12 +14,12 @@ from itertools import pairwise, product
 
 import pytest
 
-from rrcollect import BlockDesign, Choice, Design, SetDesign
+from rrcollect import BlockDesign, Choice, Design, Number, SetDesign, Several
 from server_agg import Tallies, open_store
 from server_agg.collect.store.database import SEALED
 from server_agg.collect.store.epochs import NOTHING_GATHERED
 from tests.inside.collect import Catalogue, crowds, incoming
-from tests.inside.design import DESIGNS
+from tests.inside.design import DESIGNS, BinDesign, SeveralDesign
 from tests.support.collector_running import TABLES, expired, publication, report
 from tests.support.devices import KEY, question
 
@@ -31,6 +31,12 @@ MADE = {
     "all but one": SetDesign(10, 9, "19/20"),
     "sets": SetDesign(9, 4, "3/4"),
     "blocks": BlockDesign(3, 3, "5/8"),
+    "all that apply": SeveralDesign(60, "3/4"),
+    "bins": BinDesign(8, "3/4"),
+}
+KINDS = {
+    SeveralDesign: lambda made: Several([f"option {n}" for n in range(made.several)]),
+    BinDesign: lambda made: Number(0, made.bins, bins=made.bins),
 }
 LARGE = [name for name, made in MADE.items() if made.values > 8]
 
@@ -42,13 +48,13 @@ def test_every_mechanism_is_read():
 
 
 def answers_of(made):
-    digits = "0123456789" if made.statistic == "blocks" else "01"
+    digits = "01" if made.statistic == "ones" else "0123456789"
     return [text for each in product(digits, repeat=made.width) if made.allows(text := "".join(each))]
 
 
 def asked(store, made, publish=publication, **changes):
-    options = [{"en": f"option {n}"} for n in range(made.cells)]
-    kind = {"kind": Choice(options=options)} if made.cells > 1 else {}
+    choice = lambda made: Choice(options=[{"en": f"option {n}"} for n in range(made.truths)])  # noqa: E731
+    kind = {"kind": KINDS.get(type(made), choice)(made)} if made.values > 2 else {}
     made = publish(questions=[question(design=made.to_grid(), **kind)], minimum=MINIMUM, segments=SEGMENTS, **changes)
     return Catalogue(store.shelf).publish(made.envelope, [KEY.public.raw.hex()])[0].survey
 
