@@ -279,7 +279,7 @@ def judged_by_issuer(issuer: str, status: int, said: bytes) -> bytes:
     """The reply, if it is one to a request for tokens; otherwise what it means.  As with reports, only known words
     under their own status are a refusal; everything else says nothing, and asking again is safe.
 
-    >>> judged_by_issuer("https://issue.example.org/tokens", 409, b'{"error":"already_issued","reason":"…"}')
+    >>> judged_by_issuer("https://issue.example.org/tokens", 409, b'{"error":"already_issued","reason":"-"}')
     Traceback (most recent call last):
     ...
     rrcollect.errors.TokensRefused: already_issued: another device, or another ledger, used this invite

@@ -26,13 +26,12 @@ from server_agg.count.tallies import merged
 from server_agg.count.tally import Tally, checked_tallies
 from server_agg.errors import EmptySelection
 from server_agg.estimates.estimate import Estimate, estimate
-from server_agg.estimates.found import named_options
 from server_agg.estimates.interval import TargetLike, aimed
 from server_agg.estimates.methods import interval_of
 from server_agg.estimates.numerics import root_level
 from server_agg.results.interval import Interval, bars_words, exact_level
 from server_agg.results.result import Result
-from server_agg.results.row import DIFFERENCES, SHARES, Row, Scale, Test
+from server_agg.results.row import DIFFERENCES, SHARES, Row, Scale, Test, named_options
 
 SIMULTANEOUS = {"bonferroni": "Bonferroni", "sidak": "Šidák", "none": ""}
 Counted = Tally | Sequence[Tally]

@@ -49,14 +49,15 @@ def fixed_ones(design: Mechanism) -> int:
 
 
 class Statistic(NamedTuple):
-    """What a tally counts of answers: how it is had from their texts, and in how many answers each option is, all of
-    them or one, by the counts and the mechanism; and the number by which an engine judges a text beside its width: of
-    "ones" how many 1 it has, if that is the same for all, of "blocks" how many there are."""
+    """What a tally counts of answers: how it is had from their texts; the number by which an engine judges a text
+    beside its width (of "ones" how many 1 it has, if that is the same for all; of others how many there are); and in
+    how many answers each option is, all of them or one, where the counts themselves and the mechanism's `row` do not
+    say it."""
 
     counts: Callable[[Mapping[str, int], int], list[int]]
-    held: Callable[[Sequence[int], Any], Sequence[int]]
-    row: Callable[[int, Sequence[int], Any, int], tuple[int, int]]
     bound: Callable[[Any], int]
+    held: Callable[[Sequence[int], Any], Sequence[int]] | None = None
+    row: Callable[[int, Sequence[int], Any, int], tuple[int, int]] | None = None
 
 
 def _in_blocks(counts: Sequence[int], design: Any) -> Sequence[int]:
@@ -72,15 +73,10 @@ def _in_block(n: int, counts: Sequence[int], design: Any, option: int) -> tuple[
     return n, ones_of(counts, design.space, option)
 
 
-def _row(n: int, counts: Sequence[int], design: Any, option: int) -> tuple[int, int]:
-    found: tuple[int, int] = design.row(n, counts, option)
-    return found
-
-
 STATISTICS = {
-    "ones": Statistic(_ones, lambda counts, _: counts, _row, fixed_ones),
-    "numbers": Statistic(_blocks, lambda counts, _: counts, _row, lambda design: int(design.values)),
-    "blocks": Statistic(_blocks, _in_blocks, _in_block, lambda design: int(design.values)),
+    "ones": Statistic(_ones, fixed_ones),
+    "numbers": Statistic(_blocks, lambda design: int(design.values)),
+    "blocks": Statistic(_blocks, lambda design: int(design.values), _in_blocks, _in_block),
 }
 """By the `statistic` that a mechanism names; another one adds an entry here and in the engines of `batch`."""
 

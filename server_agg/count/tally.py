@@ -115,7 +115,12 @@ class Tally:
         known = self.__dict__.get("held")
         if known is not None:
             return Tally(self.column, self.n, known[option], self.mechanism)
-        return Tally(self.column, *self.statistic.row(self.n, self.counts, self.design, option), self.mechanism)
+        row = self.statistic.row
+        if row is None:
+            found = self.design.row(self.n, self.counts, option)
+        else:
+            found = row(self.n, self.counts, self.design, option)
+        return Tally(self.column, *found, self.mechanism)
 
     def __iter__(self) -> Iterator[Tally]:
         return (self[option] for option in range(len(self)))
@@ -128,7 +133,8 @@ class Tally:
     @cached_property
     def held(self) -> Sequence[int]:
         """In how many answers each option is: of sets the counts, of blocks by a transform of them, exactly."""
-        return self.statistic.held(self.counts, self.design)
+        held = self.statistic.held
+        return self.counts if held is None else held(self.counts, self.design)
 
     def __len__(self) -> int:
         return self.design.rows

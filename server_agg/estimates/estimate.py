@@ -38,11 +38,11 @@ from server_agg.errors import EmptySelection, TooFewAnswers
 from server_agg.estimates.combination import Combination
 from server_agg.estimates.counted import Counted
 from server_agg.estimates.distribution import Distribution
-from server_agg.estimates.found import OfManyOptions, named_options
+from server_agg.estimates.found import OfManyOptions
 from server_agg.estimates.interval import checked_population, checked_target
 from server_agg.estimates.pooled import checked_planning
 from server_agg.results.interval import Interval, percent, privacy_words
-from server_agg.results.row import SHARES, Row, Scale
+from server_agg.results.row import SHARES, Row, Scale, named_options
 
 
 class Estimate(OfManyOptions, Counted):

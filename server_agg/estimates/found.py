@@ -16,7 +16,7 @@ Rules
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import cached_property
@@ -24,7 +24,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import NumberLike, probability
 from rrcollect.errors import ParameterError
 from server_agg.estimates.combination import Options
@@ -32,7 +31,7 @@ from server_agg.estimates.interval import target_words
 from server_agg.estimates.numerics import scipy_special
 from server_agg.results.interval import Interval, exact_level, percent
 from server_agg.results.result import Result
-from server_agg.results.row import SHARES, Row
+from server_agg.results.row import MOST_ROWS, SHARES, Row
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -43,7 +42,6 @@ METHODS = {  # how p-values are judged, whether that is guaranteed, and what is 
     "benjamini-hochberg": (False, "at most {miss} of the rows are not above {bound}, on average: approximate"),
 }
 SAFE = 1 + 1e-9  # p-values are floats: made larger by more than they can be off
-MOST_ROWS = 200  # with more options only those that were found are rows
 MOST_TERMS = 64  # found options of which the rest's variance is computed by pairs
 
 
@@ -191,12 +189,3 @@ class OfManyOptions:
     @cached_property
     def _places(self: Any) -> dict[object, int]:
         return {label: place for place, label in enumerate(self.labels)}
-
-
-def named_options(labels: Iterable[str], design: Mechanism) -> tuple[str, ...]:
-    """The labels, one for each option; without any, their numbers."""
-    names = tuple(labels) or tuple(f"option {j + 1}" for j in range(design.options_for()))
-    if len(set(names)) < len(names) or design.options_for(len(names)) != len(names):
-        given = list(names) if len(names) <= MOST_ROWS else f"{len(names)} names"
-        raise ParameterError("labels", given, f"{design.options_for()} different names, one for each option")
-    return names

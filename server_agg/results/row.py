@@ -9,17 +9,19 @@ Rules
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass, field
 from fractions import Fraction
 from typing import Any
 
+from rrcollect.design.mechanism import Mechanism
 from rrcollect.design.parameters import NumberLike, fraction
 from rrcollect.errors import ParameterError
 from server_agg.results.drawing import SHARE
 from server_agg.results.interval import Interval, Misfit, decimals, written
 
 WITHOUT_PREFIX = ("interval", "tally")
+MOST_ROWS = 200  # with more options only those that were found are rows
 
 
 @dataclass(frozen=True)
@@ -175,3 +177,12 @@ class Test:
     def as_dict(self) -> dict[str, object]:
         """Plain values, ready for JSON."""
         return asdict(self)
+
+
+def named_options(labels: Iterable[str], design: Mechanism) -> tuple[str, ...]:
+    """The labels, one for each option; without any, their numbers."""
+    names = tuple(labels) or tuple(f"option {j + 1}" for j in range(design.options_for()))
+    if len(set(names)) < len(names) or design.options_for(len(names)) != len(names):
+        given = list(names) if len(names) <= MOST_ROWS else f"{len(names)} names"
+        raise ParameterError("labels", given, f"{design.options_for()} different names, one for each option")
+    return names

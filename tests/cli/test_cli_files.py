@@ -187,9 +187,9 @@ def test_publishing_compares_with_the_version_before(desk, capsys):
     (bounds,) = json_of(capsys, *publish(2, 1, ("high = 40", "high = 50")))["warnings"]
     assert "question 'hours': its possible answers are not those of the version before" in bounds
     assert json_of(capsys, *publish(2, 1))["warnings"] == []
-    refused(capsys, 2, "expected an earlier version of 'clean-sport'", *publish(1, 2))
+    refused(capsys, 2, "use an earlier version of 'clean-sport'", *publish(1, 2))
     other = ('name = "clean-sport"', 'name = "other"')
-    refused(capsys, 2, "expected an earlier version of 'other'", *publish(3, 2, other))
+    refused(capsys, 2, "use an earlier version of 'other'", *publish(3, 2, other))
     assert main(["keygen", "--out", "stranger.pem"]) == 0
     capsys.readouterr()
     words = publish(3, 2)

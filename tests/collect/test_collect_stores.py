@@ -617,6 +617,11 @@ def test_the_database_has_no_column_for_a_time_an_address_or_an_order(store):
         "crowds",
         "invite",
         "elements",  # hashes
+        "entry",  # of the log: a published survey, or the hash of an owner's deed
+        "hash",
+        "size",
+        "note",
+        "seen",  # how many witnesses
     }  # the moment is a release's, not a report's
     of_surveys = {
         "digest",

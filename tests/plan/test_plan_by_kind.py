@@ -83,7 +83,7 @@ def test_a_plan_is_for_one_thing_and_for_one_kind():
         with pytest.raises(ParameterError, match=named):
             power(design, 100, **wrong)
     with pytest.raises(ParameterError, match="bounds"):
-        margin(choice, 100, bounds=(0, 40))
+        power(choice, 100, null=4, prevalence=10, bounds=(0, 40))
     with pytest.raises(ParameterError, match="one option"):
         sample_size(choice, difference="0.1", prevalence=["1/5"] * 5)
     with pytest.raises(ParameterError, match="assurance"):

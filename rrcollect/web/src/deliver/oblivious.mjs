@@ -16,7 +16,7 @@ export class OhttpTransport extends HttpTransport {
   async send(destination, body, signal) {
     if (!destination.startsWith("{")) return super.send(destination, body, signal);
     const read = JSON.parse(destination), relay = needRelay(read.relay, "relay"), now = new Date(), { protocol, host, pathname } = new URL(read.collector);
-    const key = relay.keys.find(({ opens, closes }) => opens <= now && now < closes);
+    const key = relay.keys.find((/** @type {{ opens: Date, closes: Date }} */ { opens, closes }) => opens <= now && now < closes);
     if (!key) return refuse("TransportFailed", "the survey has no key of its gateway for this moment; the report waits");
     const asked = packed({ control: ["POST", protocol.slice(0, -1), host, pathname], headers: [["content-type", "application/json"]], content: body },
       wholeUnits(body.length + read.collector.length + ROUND));
