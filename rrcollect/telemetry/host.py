@@ -3,7 +3,8 @@
 Rules
 1. The host is not harmed.  Nothing here raises into it, prints, or changes its exit code; a failure is one line of the
    log "rrcollect.telemetry", at level debug, with the type of the error and no value.  `strict=True` raises instead.
-2. Consent comes first: without it nothing is drawn and nothing is sent.  What a callable says is remembered.
+2. Consent comes first: without it nothing is drawn and nothing is sent.  What a callable says is remembered, and so is
+   what `consents` is told: a no wins over settings that say yes.
 3. A truth is read after the host's work, at exit or when `finish` is called, once per question and round, and only if
    an answer is due.  A callable that returns None has nothing to say yet; nothing is drawn, and the next run asks it.
 4. A run with nothing to draw loads neither pydantic nor cryptography (`note`).
@@ -182,9 +183,9 @@ class Telemetry:
                     self._draw(mark)
 
     def _consented(self, mark: str) -> bool:
-        if isinstance(self._consent, bool):
-            return self._consent
         given = read_consent(self._folder, mark)
+        if isinstance(self._consent, bool):
+            return self._consent and given is not False  # a remembered no wins over settings
         if given is None and callable(self._consent):
             given = self._consent(self._accepted().explain())
             if isinstance(given, bool):

@@ -217,6 +217,17 @@ def test_after_a_no_what_waits_does_not_leave(home):
     telemetry.finish()
 
 
+def test_a_remembered_no_wins_over_settings_that_say_yes_until_a_yes_is_remembered(home):
+    telemetry_of(home).consents(False)
+    telemetry = telemetry_of(home, consent=True)
+    telemetry.answer("crashed", lambda: 1 / 0)
+    telemetry.finish()
+    assert not (home / "t" / "ledger.sqlite3").exists()
+    telemetry.consents(True)
+    told(telemetry)
+    assert [sent["state"] for sent in telemetry.sent()] == ["delivered"]
+
+
 # ---- what is answered -----------------------------------------------------------------------------------------------
 
 
